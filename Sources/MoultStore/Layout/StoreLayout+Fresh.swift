@@ -33,8 +33,7 @@ extension StoreLayout {
         let names = joinTables.filter { stored.isUncertain($0) }.map {
             $0.uncertainty(isKept: stored.owners.contains($0.owner))
         }
-        self.init(
-            model: model, level: level, entityNumbers: numbering.numbers, tables: tables, joinTables: joinTables,
+        self = bare.with(
             indexes: indexes.definitions, triggers: rTrees.flatMap(\.triggers) + derived.triggers,
             virtualTables: rTrees.map(\.table), hasHistory: history,
             findings: indexes.findings + derived.findings + names)

@@ -12,44 +12,37 @@ package struct StoreLayout: Sendable, Equatable {
     /// One for each root entity, in the order of their numbers.
     package let tables: [EntityTable]
     package let joinTables: [JoinTable]
-    package let indexes: [IndexDefinition]
-    package let triggers: [TriggerDefinition]
-    package let virtualTables: [VirtualTable]
+    package private(set) var indexes: [IndexDefinition] = []
+    package private(set) var triggers: [TriggerDefinition] = []
+    package private(set) var virtualTables: [VirtualTable] = []
     /// Whether the store has the tables of persistent history.
-    package let hasHistory: Bool
+    package private(set) var hasHistory = false
     /// Findings for what Core Data writes in an unknown way.
-    package let findings: [Finding]
+    package private(set) var findings: [Finding] = []
 
     private let tablePositions: [String: Int]
     private let numbersByTable: [String: [Int]]
     /// By the names of tables, and by numbers.
     private let places: [String: Int]
     private let joinPlaces: [String: Int]
-    private let indexesByTable: [String: [IndexDefinition]]
+    private var indexesByTable: [String: [IndexDefinition]] = [:]
     private let entityNames: [Int: String]
     private let storages: [RelationshipReference: RelationshipStorage]
 
     package init(
         model: ManagedObjectModel, level: FrameworkLevel, entityNumbers: [String: Int], tables: [EntityTable],
-        joinTables: [JoinTable], indexes: [IndexDefinition] = [], triggers: [TriggerDefinition] = [],
-        virtualTables: [VirtualTable] = [], hasHistory: Bool = false, findings: [Finding] = []
+        joinTables: [JoinTable]
     ) {
         self.model = model
         self.level = level
         self.entityNumbers = entityNumbers
         self.tables = tables
         self.joinTables = joinTables
-        self.indexes = indexes
-        self.triggers = triggers
-        self.virtualTables = virtualTables
-        self.hasHistory = hasHistory
-        self.findings = findings
         let byRoot = Dictionary(
             tables.enumerated().map { ($1.rootEntityName, $0) }, uniquingKeysWith: { first, _ in first })
         tablePositions = byRoot
         places = Dictionary(tables.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         joinPlaces = Dictionary(joinTables.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
-        indexesByTable = Dictionary(grouping: indexes, by: \.table)
         entityNames = Dictionary(entityNumbers.map { ($1, $0) }, uniquingKeysWith: { $0 < $1 ? $0 : $1 })
         numbersByTable = Dictionary(
             entityNumbers.compactMap { name, number in
@@ -58,6 +51,30 @@ package struct StoreLayout: Sendable, Equatable {
         ).mapValues { $0.sorted() }
         storages = RelationshipStorage.all(
             of: model, joinTables: joinTables, tables: { root in byRoot[root].map { tables[$0] } })
+    }
+
+    /// The same tables with what else the store has.
+    func with(
+        indexes: [IndexDefinition], triggers: [TriggerDefinition], virtualTables: [VirtualTable], hasHistory: Bool,
+        findings: [Finding]
+    ) -> StoreLayout {
+        var layout = self
+        layout.indexes = indexes
+        layout.indexesByTable = Dictionary(grouping: indexes, by: \.table)
+        layout.triggers = triggers
+        layout.virtualTables = virtualTables
+        layout.hasHistory = hasHistory
+        layout.findings = findings
+        return layout
+    }
+
+    /// The same with other tables.
+    func with(tables: [EntityTable], joinTables: [JoinTable]) -> StoreLayout {
+        StoreLayout(
+            model: model, level: level, entityNumbers: entityNumbers, tables: tables, joinTables: joinTables
+        ).with(
+            indexes: indexes, triggers: triggers, virtualTables: virtualTables, hasHistory: hasHistory,
+            findings: findings)
     }
 
     package var framework: Int { level.number }

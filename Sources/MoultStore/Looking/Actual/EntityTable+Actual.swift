@@ -14,6 +14,10 @@ extension EntityTable {
     ) throws {
         let names = [expected.name] + formerNames.map { "Z" + $0.uppercased() }
         guard let table = tables.claim(named: names) else { return nil }
+        if table.name == expected.name, table.sql == expected.sql {
+            self = expected
+            return
+        }
         var matching = ColumnMatching(table.columns)
         matching.match(expected.columns)
         findings += matching.findings(in: table.name)

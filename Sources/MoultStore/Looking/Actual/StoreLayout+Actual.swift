@@ -16,18 +16,16 @@ extension StoreLayout {
     package init(actual snapshot: StoreSnapshot, model: ManagedObjectModel) throws {
         var findings: [Finding] = []
         let numbering = try EntityNumbering(actual: snapshot, model: model, findings: &findings)
-        let level = snapshot.framework
         let reading = try LayoutReading(snapshot, model: model, numbering: numbering)
         try reading.gaps.requireTables()
         let bare = StoreLayout(
-            model: model, level: level, entityNumbers: numbering.numbers, tables: reading.tables,
+            model: model, level: snapshot.framework, entityNumbers: numbering.numbers, tables: reading.tables,
             joinTables: reading.joinTables)
         let indexes = snapshot.indexes(of: bare)
         findings += reading.findings + bare.indexFindings(indexes, numbering: numbering)
         if snapshot.metadata.hasDeferredWork { findings = findings.map(\.asDeferred) }
-        self.init(
-            model: model, level: level, entityNumbers: numbering.numbers, tables: reading.tables,
-            joinTables: reading.joinTables, indexes: indexes, triggers: snapshot.catalogue.triggerDefinitions,
+        self = bare.with(
+            indexes: indexes, triggers: snapshot.catalogue.triggerDefinitions,
             virtualTables: snapshot.catalogue.virtualTables, hasHistory: snapshot.hasHistory, findings: findings)
     }
 

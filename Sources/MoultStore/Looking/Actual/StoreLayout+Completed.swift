@@ -19,11 +19,10 @@ extension StoreLayout {
             joinTables: completed.joinTables)
         gaps = reading.gaps
         try gaps.addObjects(of: bare, numbering, snapshot)
-        self.init(
-            model: model, level: snapshot.framework, entityNumbers: numbering.numbers, tables: completed.tables,
-            joinTables: completed.joinTables, indexes: snapshot.indexes(of: bare),
-            triggers: snapshot.catalogue.triggerDefinitions, virtualTables: snapshot.catalogue.virtualTables,
-            hasHistory: snapshot.hasHistory, findings: findings + gaps.findings + reading.findings)
+        self = bare.with(
+            indexes: snapshot.indexes(of: bare), triggers: snapshot.catalogue.triggerDefinitions,
+            virtualTables: snapshot.catalogue.virtualTables, hasHistory: snapshot.hasHistory,
+            findings: findings + gaps.findings + reading.findings)
     }
 
     /// By names alone where something is missing: then no number or table is assigned by elimination.

@@ -187,10 +187,8 @@ extension StoreLayout {
     func adding(_ definitions: KeptDefinitions) -> StoreLayout {
         guard !definitions.kept.isEmpty else { return self }
         let kept = definitions.kept
-        return StoreLayout(
-            model: model, level: level, entityNumbers: entityNumbers,
+        return with(
             tables: tables.map { table in kept[table.name].map(table.adding) ?? table },
-            joinTables: joinTables.map { table in kept[table.name].map(table.adding) ?? table }, indexes: indexes,
-            triggers: triggers, virtualTables: virtualTables, hasHistory: hasHistory, findings: findings)
+            joinTables: joinTables.map { table in kept[table.name].map(table.adding) ?? table })
     }
 }

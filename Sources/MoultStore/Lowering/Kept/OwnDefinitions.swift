@@ -50,8 +50,7 @@ package struct OwnDefinitions: Sendable, Equatable {
 extension StoreLayout {
     /// The same tables with what an app has added to them.
     func keeping(_ own: [String: OwnDefinitions]) -> StoreLayout {
-        StoreLayout(
-            model: model, level: level, entityNumbers: entityNumbers,
+        with(
             tables: tables.map { table in
                 EntityTable(
                     name: table.name, rootEntityName: table.rootEntityName, columns: table.columns,
@@ -60,7 +59,6 @@ extension StoreLayout {
             joinTables: joinTables.map { join in
                 JoinTable(
                     name: join.name, owner: join.owner, columns: join.columns, sql: own[join.name]?.sql ?? join.sql)
-            }, indexes: indexes, triggers: triggers, virtualTables: virtualTables, hasHistory: hasHistory,
-            findings: findings)
+            })
     }
 }
