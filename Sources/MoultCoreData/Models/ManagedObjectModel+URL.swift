@@ -16,15 +16,31 @@ extension ManagedObjectModel {
     ///
     /// - Throws: `modelNotFound` if none of them holds a model, `modelInvalid` if two do not fit together.
     public static func mergedModel(from bundles: [Bundle]?) throws -> ManagedObjectModel {
-        let bundles = bundles ?? [.main]
-        let folders = bundles.flatMap { [$0.resourceURL, $0.bundleURL].compactMap(\.self) }
-        let models = try ModelLocation.models(in: folders).map(ManagedObjectModel.init(contentsOf:))
+        try ManagedObjectModel(byMerging: try models(in: bundles).map(ManagedObjectModel.init(contentsOf:)))
+    }
+
+    /// The model that a store was made with, among all versions of all models in the bundles; nil stands for the main
+    /// bundle.
+    ///
+    /// - Parameter metadata: those of the store.
+    /// - Throws: `modelNotFound` if the bundles hold no model, or not the version of the store; `modelInvalid` if two
+    ///   models that the store was made with do not fit together.
+    public static func mergedModel(
+        from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]
+    ) throws -> ManagedObjectModel {
+        let versions = try models(in: bundles).flatMap { try ModelVersions(contentsOf: $0).versions }
+        return try ManagedObjectModel(byMerging: versions.map(\.model), forStoreMetadata: metadata)
+    }
+
+    private static func models(in bundles: [Bundle]?) throws -> [URL] {
+        let folders = (bundles ?? [.main]).flatMap { [$0.resourceURL, $0.bundleURL].compactMap(\.self) }
+        let models = ModelLocation.models(in: folders)
         guard !models.isEmpty else {
             throw MigrationError(
                 .modelNotFound, "None of the bundles contains a model.",
                 place: folders.map(\.path).joined(separator: ", "),
                 remedy: "Put a .momd or .xcdatamodeld among the resources, or give the model's own path.")
         }
-        return try ManagedObjectModel(byMerging: models)
+        return models
     }
 }

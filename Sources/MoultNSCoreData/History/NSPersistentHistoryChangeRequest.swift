@@ -18,6 +18,9 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
     open var resultType = NSPersistentHistoryResultType.transactionsAndChanges
     /// The position that the request was made with.
     public let token: NSPersistentHistoryToken?
+    /// Which transactions or changes are given; all for nil. It is a fetch of ``NSPersistentHistoryTransaction`` or of
+    /// ``NSPersistentHistoryChange``, with a predicate and a limit. The order is that of the saves.
+    open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>?
     private let bound: Bound
 
     private enum Bound {
@@ -44,6 +47,14 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
     open class func fetchHistory(
         after transaction: NSPersistentHistoryTransaction?
     ) -> NSPersistentHistoryChangeRequest { NSPersistentHistoryChangeRequest(.afterToken, transaction?.token) }
+    /// Asks for the transactions or changes that a fetch finds, of everything that was saved.
+    open class func fetchHistory(
+        withFetch fetchRequest: NSFetchRequest<any NSFetchRequestResult>
+    ) -> NSPersistentHistoryChangeRequest {
+        let request = NSPersistentHistoryChangeRequest(.afterToken)
+        request.fetchRequest = fetchRequest
+        return request
+    }
     /// Deletes what was saved before a moment.
     open class func deleteHistory(before date: Date) -> NSPersistentHistoryChangeRequest {
         NSPersistentHistoryChangeRequest(.before(date.timeIntervalSinceReferenceDate))
@@ -82,7 +93,9 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
             }
             switch bound {
             case .before, .beforeToken: return NSPersistentHistoryResult(.statusOnly, true)
-            case .after, .afterToken: return NSPersistentHistoryResult(resultType, result(found))
+            case .after, .afterToken:
+                if let fetchRequest { found = try HistoryFetch(fetchRequest).results(found) }
+                return NSPersistentHistoryResult(resultType, result(found))
             }
         }
     }

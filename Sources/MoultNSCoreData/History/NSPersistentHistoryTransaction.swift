@@ -19,10 +19,17 @@ open class NSPersistentHistoryTransaction: NSObject, @unchecked Sendable {
     init(_ record: HistoryRecord, _ store: UUID, hasChanges: Bool = true) {
         self.record = record
         self.store = store
-        changes = hasChanges ? record.changes.map(NSPersistentHistoryChange.init) : nil
+        changes = hasChanges ? record.changes.map { NSPersistentHistoryChange($0, of: record, store) } : nil
     }
 
     func withoutChanges() -> NSPersistentHistoryTransaction { .init(record, store, hasChanges: false) }
+
+    /// The same with some of its changes alone.
+    func with(_ changes: [HistoryRecord.Change]) -> NSPersistentHistoryTransaction {
+        var record = record
+        record.changes = changes
+        return .init(record, store)
+    }
 
     /// When the save was made.
     open var timestamp: Date { Date(timeIntervalSinceReferenceDate: record.timestamp) }
@@ -56,9 +63,13 @@ open class NSPersistentHistoryTransaction: NSObject, @unchecked Sendable {
 
 /// One object that a save inserted, changed or deleted.
 open class NSPersistentHistoryChange: NSObject, @unchecked Sendable {
-    private let change: HistoryRecord.Change
+    let change: HistoryRecord.Change
+    private let record: HistoryRecord
+    private let store: UUID
 
-    init(_ change: HistoryRecord.Change) { self.change = change }
+    init(_ change: HistoryRecord.Change, of record: HistoryRecord, _ store: UUID) {
+        (self.change, self.record, self.store) = (change, record, store)
+    }
 
     /// The number of the change in its store.
     open var changeID: Int64 { change.number }
@@ -71,6 +82,15 @@ open class NSPersistentHistoryChange: NSObject, @unchecked Sendable {
     /// What history has kept of a deleted object.
     open var tombstone: [AnyHashable: Any]? {
         change.kind == .delete ? change.tombstone.compactMapValues(foundationValue) : nil
+    }
+    /// The save that made the change, without its changes.
+    open var transaction: NSPersistentHistoryTransaction? { .init(record, store, hasChanges: false) }
+    /// The properties that an update changed, as ``updatedPropertyNames``. Ends the program if no open model has the
+    /// entity.
+    open var updatedProperties: Set<NSPropertyDescription>? {
+        updatedPropertyNames.map { names in
+            Set(changedObjectID.entity.properties.filter { names.contains($0.name) })
+        }
     }
     /// The names of the properties that an update changed. Of several to-many relationships all are named where one
     /// changed.

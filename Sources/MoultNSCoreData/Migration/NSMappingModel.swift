@@ -63,13 +63,26 @@ open class NSMappingModel: NSObject {
 /// How the objects of one entity become those of another.
 open class NSEntityMapping: NSObject {
     private var kept: EntityMapping
+    /// Where the values of attributes come from.
+    open var attributeMappings: [NSPropertyMapping]?
+    /// Where the destinations of relationships come from.
+    open var relationshipMappings: [NSPropertyMapping]?
 
     /// A mapping without entities.
     public override init() { kept = EntityMapping(from: nil, to: nil) }
 
-    init(_ value: EntityMapping) { kept = value }
+    init(_ value: EntityMapping) {
+        kept = value
+        attributeMappings = value.attributeMappings.map(NSPropertyMapping.init)
+        relationshipMappings = value.relationshipMappings.map(NSPropertyMapping.init)
+    }
 
-    var value: EntityMapping { kept }
+    var value: EntityMapping {
+        var value = kept
+        value.attributeMappings = (attributeMappings ?? []).map(\.value)
+        value.relationshipMappings = (relationshipMappings ?? []).map(\.value)
+        return value
+    }
 
     /// What other mappings call it.
     open var name: String! {
@@ -96,15 +109,20 @@ open class NSEntityMapping: NSObject {
         get { kept.entityMigrationPolicyClassName }
         set { kept.entityMigrationPolicyClassName = newValue }
     }
-    /// Where the values of attributes come from.
-    open var attributeMappings: [NSPropertyMapping]? {
-        get { kept.attributeMappings.map(NSPropertyMapping.init) }
-        set { kept.attributeMappings = (newValue ?? []).map(\.value) }
+    /// The version hash of the source entity that the mapping was made for, 32 bytes; nil if it is not said.
+    open var sourceEntityVersionHash: Data? {
+        get { kept.sourceEntityVersionHash.map { Data($0) } }
+        set { kept.sourceEntityVersionHash = newValue.map(Array.init) }
     }
-    /// Where the destinations of relationships come from.
-    open var relationshipMappings: [NSPropertyMapping]? {
-        get { kept.relationshipMappings.map(NSPropertyMapping.init) }
-        set { kept.relationshipMappings = (newValue ?? []).map(\.value) }
+    /// The same of the destination entity.
+    open var destinationEntityVersionHash: Data? {
+        get { kept.destinationEntityVersionHash.map { Data($0) } }
+        set { kept.destinationEntityVersionHash = newValue.map(Array.init) }
+    }
+    /// Notes of whoever wrote the mapping, with texts as keys and values: a policy may read them.
+    open var userInfo: [AnyHashable: Any]? {
+        get { kept.userInfo.isEmpty ? nil : kept.userInfo }
+        set { kept.userInfo = texts(newValue) }
     }
 }
 
@@ -114,14 +132,26 @@ open class NSPropertyMapping: NSObject {
     open var name: String?
     /// The value for a source object, which it calls `$source`.
     open var valueExpression: NSExpression?
+    /// Notes of whoever wrote the mapping, with texts as keys and values.
+    open var userInfo: [AnyHashable: Any]?
 
     /// A mapping without a name.
     public override init() {}
 
+    private var kept = PropertyMapping("")
+
     init(_ value: PropertyMapping) {
+        kept = value
         name = value.name
         valueExpression = value.valueExpression.map { NSExpression(moult: $0) }
+        userInfo = value.userInfo.isEmpty ? nil : value.userInfo
     }
 
-    var value: PropertyMapping { PropertyMapping(name ?? "", valueExpression?.expression) }
+    var value: PropertyMapping {
+        var value = kept
+        value.name = name ?? ""
+        value.valueExpression = valueExpression?.expression
+        value.userInfo = texts(userInfo)
+        return value
+    }
 }

@@ -125,7 +125,7 @@ open class NSAttributeDescription: NSPropertyDescription {
             allowsCloudEncryption: allowsCloudEncryption, valueTransformerName: valueTransformerName,
             attributeValueClassName: attributeValueClassName, usesScalarValueType: usesScalarValueType,
             isIndexedBySpotlight: isIndexedBySpotlight, validation: validation,
-            renamingIdentifier: renamingIdentifier, versionHashModifier: versionHashModifier, userInfo: texts)
+            renamingIdentifier: renamingIdentifier, versionHashModifier: versionHashModifier, userInfo: texts(userInfo))
     }
 
     /// The expression of a derived attribute.

@@ -125,9 +125,7 @@ open class NSEntityDescription: NSObject {
             uniquenessConstraints: uniquenessConstraints.map { constraint in
                 constraint.map { ($0 as? NSPropertyDescription)?.name ?? "\($0)" }
             }, renamingIdentifier: renamingIdentifier, versionHashModifier: versionHashModifier,
-            userInfo: (userInfo ?? [:]).reduce(into: [:]) { all, entry in
-                if let key = entry.key.base as? String { all[key] = "\(entry.value)" }
-            })
+            userInfo: texts(userInfo))
         entity.attributes = try own.compactMap { try ($0 as? NSAttributeDescription)?.value() }
         entity.relationships = try own.compactMap { try ($0 as? NSRelationshipDescription)?.value() }
         entity.fetchedProperties = try own.compactMap { try ($0 as? NSFetchedPropertyDescription)?.value() }

@@ -33,6 +33,24 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
         self.init(merged)
     }
 
+    /// The one of several versions, or those of several models together, that a store was made with; nil if none are.
+    public convenience init?(byMerging models: [NSManagedObjectModel], forStoreMetadata metadata: [String: Any]) {
+        guard
+            let merged = try? ManagedObjectModel(
+                byMerging: try models.map { try $0.value() }, forStoreMetadata: metadata)
+        else { return nil }
+        self.init(merged)
+    }
+
+    /// The model that a store was made with, among all versions in the bundles; nil if it is not there.
+    open class func mergedModel(
+        from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]
+    ) -> NSManagedObjectModel? {
+        (try? ManagedObjectModel.mergedModel(from: bundles, forStoreMetadata: metadata)).map {
+            NSManagedObjectModel($0)
+        }
+    }
+
     /// The current versions of all models in the bundles as one; nil where there is none.
     open class func mergedModel(from bundles: [Bundle]?) -> NSManagedObjectModel? {
         (try? ManagedObjectModel.mergedModel(from: bundles)).map { NSManagedObjectModel($0) }

@@ -23,9 +23,11 @@ open class NSPropertyDescription: NSObject {
     /// A property without a name.
     public override init() {}
 
-    var texts: [String: String] {
-        (userInfo ?? [:]).reduce(into: [:]) { all, entry in
-            if let key = entry.key.base as? String { all[key] = "\(entry.value)" }
-        }
+}
+
+/// Notes of an app as a model keeps them.
+func texts(_ userInfo: [AnyHashable: Any]?) -> [String: String] {
+    (userInfo ?? [:]).reduce(into: [:]) { all, entry in
+        if let key = entry.key.base as? String { all[key] = "\(entry.value)" }
     }
 }

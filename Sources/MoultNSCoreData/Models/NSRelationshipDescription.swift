@@ -45,7 +45,7 @@ open class NSRelationshipDescription: NSPropertyDescription {
             isOptional: isOptional, isTransient: isTransient, maxCount: maxCount, minCount: minCount,
             isOrdered: isOrdered, deleteRule: DeleteRule(rawValue: Int(deleteRule.rawValue)) ?? .nullify,
             isIndexedBySpotlight: isIndexedBySpotlight, renamingIdentifier: renamingIdentifier,
-            versionHashModifier: versionHashModifier, userInfo: texts)
+            versionHashModifier: versionHashModifier, userInfo: texts(userInfo))
     }
 }
 
@@ -73,7 +73,7 @@ open class NSFetchedPropertyDescription: NSPropertyDescription {
             name: name, isOptional: isOptional, destinationEntityName: fetchRequest?.entityName,
             predicate: try fetchRequest?.predicate?.moult(for: name).predicate.format,
             options: fetchRequest.map { $0.fetchLimit > 0 ? ["fetchLimit": "\($0.fetchLimit)"] : [:] } ?? [:],
-            renamingIdentifier: renamingIdentifier, userInfo: texts)
+            renamingIdentifier: renamingIdentifier, userInfo: texts(userInfo))
     }
 }
 

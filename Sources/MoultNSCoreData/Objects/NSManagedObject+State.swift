@@ -139,3 +139,11 @@ extension NSManagedObject {
 }
 
 extension NSManagedObjectID: NSFetchRequestResult {}
+
+extension NSManagedObjectID {
+    /// The entity of the object, in the model that its store is open with; without such a store, in the newest model that
+    /// is open and has it. Ends the program if there is none.
+    public var entity: NSEntityDescription { NSPersistentStoreCoordinator.openEntity(of: self) }
+    /// The store of the object; nil before its first save, and if that store is not open.
+    public var persistentStore: NSPersistentStore? { NSPersistentStoreCoordinator.openStore(of: self) }
+}

@@ -10,6 +10,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     /// The model of every store that is open here.
     public let managedObjectModel: NSManagedObjectModel
     let classes: ClassLookup
+    /// What an app calls the coordinator.
+    open var name: String?
     private let open = Mutex<[NSPersistentStore]>([])
     private static let all = Mutex<[Weak]>([])
 
@@ -47,7 +49,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
     /// The entity of a class in the models that are open.
     static func openEntity(of type: NSManagedObject.Type) -> NSEntityDescription {
-        for coordinator in all.withLock({ $0.compactMap(\.coordinator) }).reversed() {
+        for coordinator in newestFirst {
             if let name = try? coordinator.classes.entityName(for: type),
                 let entity = coordinator.managedObjectModel.entitiesByName[name]
             {
@@ -55,6 +57,31 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
             }
         }
         raise("\(type).entity()", "No open model has an entity for the class.")
+    }
+
+    /// The entity of an object: in the model of its store, otherwise in any that is open.
+    static func openEntity(of id: NSManagedObjectID) -> NSEntityDescription {
+        let coordinators = newestFirst
+        let owners = coordinators.filter { $0.store(of: id) != nil }
+        for coordinator in owners + coordinators {
+            if let entity = coordinator.managedObjectModel.entities.first(where: { $0.name == id.entityName }) {
+                return entity
+            }
+        }
+        raise("NSManagedObjectID.entity", "No open model has the entity \(id.entityName).")
+    }
+
+    /// The open store of an object.
+    static func openStore(of id: NSManagedObjectID) -> NSPersistentStore? {
+        newestFirst.lazy.compactMap { $0.store(of: id) }.first
+    }
+
+    private static var newestFirst: [NSPersistentStoreCoordinator] {
+        all.withLock { $0.compactMap(\.coordinator) }.reversed()
+    }
+
+    private func store(of id: NSManagedObjectID) -> NSPersistentStore? {
+        persistentStores.first { $0.base.identifier == id.store }
     }
 
     // MARK: - Stores
@@ -156,8 +183,15 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         DispatchQueue(label: "NSPersistentStoreCoordinator").async { done.run(NSPersistentStoreDescription(), nil) }
     }
 
+    /// Runs a block on another thread.
+    open func perform<Result, Failure: Error>(
+        _ block: @escaping () throws(Failure) -> Result
+    ) async throws(Failure) -> Result { try performAndWait(block) }
+
     /// Runs a block on this thread, with the coordinator's contexts waiting.
-    open func performAndWait(_ block: () -> Void) { base.objects.lock.withLock(block) }
+    open func performAndWait<Result, Failure: Error>(
+        _ block: () throws(Failure) -> Result
+    ) throws(Failure) -> Result { try base.objects.lock.withLock(block) }
 }
 
 private struct UncheckedCompletion: @unchecked Sendable {

@@ -52,6 +52,8 @@ public let NSUpdatedObjectsKey = "updated"
 public let NSDeletedObjectsKey = "deleted"
 /// The objects that were read again, in a notification.
 public let NSRefreshedObjectsKey = "refreshed"
+/// The objects that a context forgot, in a notification. No notification of this module has it.
+public let NSInvalidatedObjectsKey = "invalidated"
 /// Given where a context forgot all its objects.
 public let NSInvalidatedAllObjectsKey = "invalidatedAll"
 /// The identities of inserted objects in a notification.

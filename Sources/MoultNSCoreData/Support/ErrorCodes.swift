@@ -47,6 +47,10 @@ public let NSManagedObjectReferentialIntegrityError = 133000
 public let NSPersistentStoreOpenError = 134080
 /// Another process has the store.
 public let NSPersistentStoreTimeoutError = 134090
+/// A store could not be saved. No error of this module has the number.
+public let NSPersistentStoreSaveError = 134030
+/// Some of several stores could not be saved. No error of this module has the number.
+public let NSPersistentStoreIncompleteSaveError = 134040
 /// The store is of another version.
 public let NSPersistentStoreIncompatibleVersionHashError = 134100
 /// The migration failed.
@@ -66,6 +70,12 @@ public let NSDetailedErrorsKey = "NSDetailedErrors"
 public let NSValidationObjectErrorKey = "NSValidationErrorObject"
 /// The property of a validation error.
 public let NSValidationKeyErrorKey = "NSValidationErrorKey"
+/// The domain of SQLite's own errors; those of this module are in Cocoa's domain.
+public let NSSQLiteErrorDomain = "NSSQLiteErrorDomain"
+/// The stores of an error; no error of this module has it.
+public let NSAffectedStoresErrorKey = "NSAffectedStoresErrorKey"
+/// The objects of an error; no error of this module has it.
+public let NSAffectedObjectsErrorKey = "NSAffectedObjectsErrorKey"
 /// The conflicts of a save: ``NSMergeConflict``s.
 public let NSPersistentStoreSaveConflictsErrorKey = "conflictList"
 

@@ -114,12 +114,75 @@ import Testing
         #expect(transactions.flatMap { $0.changes ?? [] }.map(\.changeType) == [.insert, .update])
         #expect(transactions.last?.changes?.first?.updatedPropertyNames == ["age"])
         #expect(transactions.last?.changes?.first?.changedObjectID == ann.objectID)
+        #expect(transactions.last?.changes?.first?.changedObjectID.entity.name == "Person")
         try context.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: transactions.last?.token))
         #expect(try rows("SELECT count(*) FROM ATRANSACTION") == ["1"])
         let archived = try NSKeyedArchiver.archivedData(
             withRootObject: try #require(transactions.last?.token), requiringSecureCoding: true)
         let token = try NSKeyedUnarchiver.unarchivedObject(ofClass: NSPersistentHistoryToken.self, from: archived)
         #expect(token == transactions.last?.token)
+    }
+
+    /// Three saves: an insertion by nobody, an update and a deletion by "sync".
+    private func threeSaves() throws -> (ann: NSManagedObjectID, bob: NSManagedObjectID) {
+        let (ann, bob) = (Library.person("Ann", in: context), Library.person("Bob", in: context))
+        try context.save()
+        context.transactionAuthor = "sync"
+        (ann.age, bob.age) = (5, 6)
+        try context.save()
+        context.delete(ann)
+        try context.save()
+        return (ann.objectID, bob.objectID)
+    }
+
+    @Test("NSPersistentHistoryTransaction.fetchRequest with a predicate over author")
+    func historyOfOthers() throws {
+        _ = try threeSaves()
+        let request = NSPersistentHistoryChangeRequest.fetchHistory(after: nil as NSPersistentHistoryToken?)
+        let fetch = try #require(NSPersistentHistoryTransaction.fetchRequest)
+        request.fetchRequest = fetch
+        func numbers() throws -> [Int64] {
+            let result = try context.execute(request) as? NSPersistentHistoryResult
+            return (result?.result as? [NSPersistentHistoryTransaction] ?? []).map(\.transactionNumber)
+        }
+        #expect(try numbers() == [1, 2, 3])
+        fetch.predicate = NSPredicate(format: "%K != %@", "author", "sync")
+        #expect(try numbers() == [1])
+        fetch.predicate = NSPredicate(format: "author == %@", "sync")
+        #expect(try numbers() == [2, 3])
+        fetch.fetchLimit = 1
+        #expect(try numbers() == [2])
+        fetch.predicate = NSCompoundPredicate(
+            type: .and,
+            subpredicates: [NSPredicate(format: "transactionNumber > 1"), NSPredicate(format: "author != nil")])
+        #expect(try numbers() == [2])
+        fetch.predicate = NSPredicate(format: "writer == 'sync'")
+        #expect(throws: (any Error).self) { try numbers() }
+        fetch.predicate = nil
+        fetch.sortDescriptors = [NSSortDescriptor(key: "timestamp", ascending: false)]
+        #expect(throws: (any Error).self) { try numbers() }
+    }
+
+    @Test("NSPersistentHistoryChange.fetchRequest, fetchHistory(withFetch:), updatedProperties, transaction")
+    func historyOfOneObject() throws {
+        let (ann, _) = try threeSaves()
+        let fetch = NSFetchRequest<any NSFetchRequestResult>()
+        fetch.entity = NSPersistentHistoryChange.entityDescription(with: context)
+        fetch.predicate = NSPredicate(format: "changedObjectID == %@ AND transaction.author == 'sync'", ann)
+        let request = NSPersistentHistoryChangeRequest.fetchHistory(withFetch: fetch)
+        request.resultType = .changesOnly
+        let result = try context.execute(request) as? NSPersistentHistoryResult
+        let changes = result?.result as? [NSPersistentHistoryChange] ?? []
+        #expect(changes.map(\.changedObjectID) == [ann, ann])
+        #expect(changes.map(\.changeType) == [.update, .delete])
+        #expect(changes.map { $0.updatedProperties?.map(\.name) } == [["age"], nil])
+        #expect(changes.map { $0.transaction?.transactionNumber } == [2, 3])
+        #expect(changes.allSatisfy { $0.transaction?.changes == nil })
+        fetch.predicate = NSPredicate(format: "changeType == %d", NSPersistentHistoryChangeType.update.rawValue)
+        request.resultType = .count
+        #expect((try context.execute(request) as? NSPersistentHistoryResult)?.result as? Int == 2)
+        request.fetchRequest = NSFetchRequest<any NSFetchRequestResult>(entityName: "Person")
+        #expect(throws: (any Error).self) { try context.execute(request) }
     }
 
     @Test("psc.currentPersistentHistoryToken(fromStores:)")

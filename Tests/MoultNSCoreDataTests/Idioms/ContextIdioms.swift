@@ -226,6 +226,35 @@ import Testing
         #expect(container.persistentStoreCoordinator.managedObjectID(forURIRepresentation: uri) == ann.objectID)
     }
 
+    @Test("objectID.entity, objectID.persistentStore")
+    func identityParts() throws {
+        let ann = Library.person("Ann", in: context)
+        #expect(ann.objectID.entity.name == "Person")
+        #expect(ann.objectID.persistentStore == nil)
+        try context.save()
+        let other = try Library.container(Library.model { person, _ in person.properties = [] })
+        #expect(ann.objectID.entity === ann.entity)
+        #expect(ann.objectID.entity.managedObjectModel === container.managedObjectModel)
+        let store = container.persistentStoreCoordinator.persistentStores[0]
+        #expect(ann.objectID.persistentStore === store)
+        let id = ann.objectID
+        try container.persistentStoreCoordinator.remove(store)
+        #expect(id.persistentStore == nil)
+        #expect(id.entity.name == "Person")
+        withExtendedLifetime(other) {}
+    }
+
+    @Test("coordinator.performAndWait and perform with a result, coordinator.name")
+    func coordinatorBlocks() async throws {
+        let coordinator = container.persistentStoreCoordinator
+        coordinator.name = "Library"
+        #expect(coordinator.name == "Library")
+        #expect(coordinator.performAndWait { coordinator.persistentStores.count } == 1)
+        #expect(throws: CocoaError.self) { try coordinator.performAndWait { throw CocoaError(.coreData) } }
+        let count = await coordinator.perform { 3 }
+        #expect(count == 3)
+    }
+
     @Test("context.delete without try")
     func delete() throws {
         let ann = Library.person("Ann", in: context)

@@ -46,6 +46,32 @@ import Testing
         #expect(NSMappingModel(from: nil, forSourceModel: Library.model(), destinationModel: newer()) == nil)
     }
 
+    @Test("NSEntityMapping.userInfo in a policy, and mappings changed in place")
+    func changedMapping() throws {
+        func migrate(_ change: (NSEntityMapping) throws -> Void) throws -> [String] {
+            let manager = NSMigrationManager(sourceModel: Library.model(), destinationModel: newer())
+            let mapping = try NSMappingModel.inferredMappingModel(
+                forSourceModel: manager.sourceModel, destinationModel: manager.destinationModel)
+            let person = mapping.entityMappings.first { $0.destinationEntityName == "Person" }
+            try change(try #require(person))
+            let copy = url.deletingLastPathComponent().appendingPathComponent("\(UUID()).sqlite")
+            try manager.migrateStore(
+                from: url, sourceType: NSSQLiteStoreType, options: nil, with: mapping, toDestinationURL: copy,
+                destinationType: NSSQLiteStoreType, destinationOptions: nil)
+            return try SQLiteShell.rows("SELECT ZNAME || ZNICKNAME FROM ZPERSON", of: copy)
+        }
+        let ofPolicy = try migrate { person in
+            person.userInfo = ["nickname": "Annie"]
+            person.entityMigrationPolicyClassName = NSStringFromClass(Noting.self)
+        }
+        #expect(ofPolicy == ["AnnAnnie"])
+        let ofExpression = try migrate { person in
+            let nickname = try #require(person.attributeMappings?.first { $0.name == "nickname" })
+            nickname.valueExpression = MoultNSCoreData.NSExpression(forConstantValue: "Nan")
+        }
+        #expect(ofExpression == ["AnnNan"])
+    }
+
     @Test("NSMappingModel.inferredMappingModel")
     func inferred() throws {
         let mapping = try NSMappingModel.inferredMappingModel(
@@ -165,5 +191,20 @@ final class NamePolicy: NSEntityMigrationPolicy {
     override func end(_ mapping: NSEntityMapping, manager: NSMigrationManager) throws {
         let people = try manager.destinationContext.fetch(NSFetchRequest<NSManagedObject>(entityName: "Person"))
         manager.userInfo?["people"] = people.compactMap { $0.value(forKey: "name") as? String }.sorted()
+    }
+}
+
+/// Takes a value from the notes of its mapping.
+final class Noting: NSEntityMigrationPolicy {
+    override func createDestinationInstances(
+        forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
+    ) throws {
+        let made = NSEntityDescription.insertNewObject(
+            forEntityName: mapping.destinationEntityName ?? "", into: manager.destinationContext)
+        for key in sInstance.entity.attributesByName.keys {
+            made.setValue(sInstance.value(forKey: key), forKey: key)
+        }
+        made.setValue(mapping.userInfo?["nickname"], forKey: "nickname")
+        manager.associate(sourceInstance: sInstance, withDestinationInstance: made, for: mapping)
     }
 }

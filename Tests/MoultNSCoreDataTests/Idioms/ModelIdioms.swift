@@ -124,6 +124,49 @@ import Testing
         #expect(Set(both?.entities.compactMap(\.name) ?? []) == ["Note", "Person", "Post"])
     }
 
+    @Test("NSManagedObjectModel.mergedModel(from:forStoreMetadata:) / (byMerging:forStoreMetadata:)")
+    func modelOfStore() throws {
+        let newer = Library.model { _, post in post.properties.append(Library.attribute("rating", .double)) }
+        let coordinator = try Library.container(Library.model(), at: url).persistentStoreCoordinator
+        let metadata = coordinator.metadata(for: coordinator.persistentStores[0])
+        let found = NSManagedObjectModel(byMerging: [newer, Library.model()], forStoreMetadata: metadata)
+        #expect(found?.entityVersionHashesByName == Library.model().entityVersionHashesByName)
+        #expect(NSManagedObjectModel(byMerging: [newer], forStoreMetadata: metadata) == nil)
+        #expect(NSManagedObjectModel(byMerging: [Library.model()], forStoreMetadata: [:]) == nil)
+
+        // A store of two models, each of which has two versions in the bundle.
+        let folder = url.deletingLastPathComponent().appendingPathComponent("Resources")
+        for model in ["Note", "Task"] {
+            for version in ["1", "2"] {
+                let contents = folder.appendingPathComponent(
+                    "\(model).xcdatamodeld/\(model) \(version).xcdatamodel/contents")
+                try FileManager.default.createDirectory(
+                    at: contents.deletingLastPathComponent(), withIntermediateDirectories: true)
+                let second = version == "2" ? "<attribute name=\"more\" attributeType=\"String\"/>" : ""
+                let text = """
+                    <?xml version="1.0" encoding="UTF-8"?>
+                    <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0">
+                      <entity name="\(model)"><attribute name="text" attributeType="String"/>\(second)</entity>
+                    </model>
+                    """
+                try text.write(to: contents, atomically: true, encoding: .utf8)
+            }
+        }
+        func version(_ model: String, _ number: Int) throws -> NSManagedObjectModel {
+            try #require(
+                NSManagedObjectModel(
+                    contentsOf: folder.appendingPathComponent(
+                        "\(model).xcdatamodeld/\(model) \(number).xcdatamodel")))
+        }
+        let parts = try #require(NSManagedObjectModel(byMerging: [try version("Note", 1), try version("Task", 2)]))
+        let bundle = try #require(Bundle(url: folder))
+        let stored = [NSStoreModelVersionHashesKey: parts.entityVersionHashesByName]
+        let merged = NSManagedObjectModel.mergedModel(from: [bundle], forStoreMetadata: stored)
+        #expect(merged?.entitiesByName["Note"]?.attributesByName["more"] == nil)
+        #expect(merged?.entitiesByName["Task"]?.attributesByName["more"] != nil)
+        #expect(NSManagedObjectModel.mergedModel(from: [bundle], forStoreMetadata: metadata) == nil)
+    }
+
     @Test("NSManagedObjectModel(contentsOf:) optional")
     func contents() throws {
         #expect(NSManagedObjectModel(contentsOf: URL(fileURLWithPath: "/nowhere.momd")) == nil)
