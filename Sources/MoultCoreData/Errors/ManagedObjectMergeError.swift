@@ -20,8 +20,13 @@ public struct ManagedObjectMergeError: CoreDataError, Sendable {
         public let oldVersionNumber: Int?
         /// The version that the store holds now; nil where the row is gone, or where only new objects conflict.
         public let newVersionNumber: Int?
+        /// The object that the store holds with the values of the constraint; nil if there is none.
+        public let storedObjectID: ManagedObjectID?
         /// What differs, in one sentence without values.
         public let description: String
+        /// What the first object holds here and what the store does, of each property that is known to differ.
+        package var ours: [String: ObjectValue] = [:]
+        package var stored: [String: ObjectValue] = [:]
     }
 }
 
@@ -30,7 +35,9 @@ extension ManagedObjectMergeError {
         conflicts = error.conflicts.map {
             Conflict(
                 objectIDs: $0.objects, constraint: $0.constraint, oldVersionNumber: $0.expectedVersion.map(Int.init),
-                newVersionNumber: $0.storedVersion.map(Int.init), description: $0.description)
+                newVersionNumber: $0.storedVersion.map(Int.init),
+                storedObjectID: $0.constraint.isEmpty ? nil : $0.storedID, description: $0.description, ours: $0.ours,
+                stored: $0.stored)
         }
         description = error.description
         coreData = error.coreData
@@ -45,16 +52,17 @@ extension ManagedObjectMergeError {
             case .version(let id, let expected, let stored):
                 Conflict(
                     objectIDs: [id], constraint: [], oldVersionNumber: Int(expected),
-                    newVersionNumber: stored.map { Int($0.version) },
+                    newVersionNumber: stored.map { Int($0.version) }, storedObjectID: nil,
                     description: "\(id) was changed elsewhere.")
             case .missingDestination(let owner, let relationship, let destination):
                 Conflict(
                     objectIDs: [owner], constraint: [], oldVersionNumber: nil, newVersionNumber: nil,
+                    storedObjectID: nil,
                     description: "\(relationship) of \(owner) leads to \(destination), which is gone from the store.")
             case .constraint(let properties, let objects, let stored):
                 Conflict(
                     objectIDs: objects, constraint: properties, oldVersionNumber: nil,
-                    newVersionNumber: stored.map { Int($0.version) },
+                    newVersionNumber: stored.map { Int($0.version) }, storedObjectID: stored?.id,
                     description: "\(objects.map(\.description).joined(separator: ", ")) would have the same "
                         + "\(properties.joined(separator: ", "))\(stored.map { " as \($0.id)" } ?? "").")
             }

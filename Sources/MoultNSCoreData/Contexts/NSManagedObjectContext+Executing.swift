@@ -9,7 +9,7 @@ extension NSManagedObjectContext {
     /// - Throws: an `NSError` of the Cocoa domain.
     @discardableResult
     public func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
-        try cocoaErrors {
+        try cocoaErrors(in: self) {
             switch request {
             case let request as NSBatchInsertRequest: return try request.run(in: self)
             case let request as NSBatchUpdateRequest: return try request.run(in: self)

@@ -150,7 +150,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
                 NSDeletedObjectsKey: deletedObjects,
             ]
             let hadChanges = hasChanges
-            try cocoaErrors { try saved() }
+            try cocoaErrors(in: self) { try saved() }
             forget()
             guard hadChanges else { return }
             NotificationCenter.default.post(name: Self.didSaveObjectsNotification, object: self, userInfo: changes)
@@ -159,13 +159,13 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
     /// A policy of the app's own sees the conflicts before the kind that it was made with decides.
     private func saved() throws {
-        guard policy.isSubclass, policy.mergeType != .errorMergePolicyType else { return try base.save() }
+        guard policy.isSubclass else { return try base.save() }
         base.mergePolicy = .error
         defer { base.mergePolicy = policy.moult }
         do {
             try base.save()
         } catch let error as ManagedObjectMergeError {
-            try policy.resolve(mergeConflicts: error.conflicts.map(NSMergeConflict.init))
+            try policy.resolve(mergeConflicts: error.conflicts(in: self))
             base.mergePolicy = policy.moult
             try base.save()
         }

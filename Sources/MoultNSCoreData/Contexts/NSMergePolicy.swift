@@ -15,8 +15,8 @@ public enum NSMergePolicyType: UInt, Sendable {
 
 /// What a save does where the store holds something else by now.
 ///
-/// A subclass can look at the conflicts in ``resolve(mergeConflicts:)`` and throw to refuse them; what it is made with
-/// decides the rest.
+/// A subclass can look at the conflicts in ``resolve(mergeConflicts:)``, change the objects, and throw to refuse them.
+/// What it is made with decides the rest.
 open class NSMergePolicy: NSObject, @unchecked Sendable {
     /// What the policy does.
     public let mergeType: NSMergePolicyType
@@ -35,10 +35,24 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
     /// The changes of an object in conflict are given up.
     public static let rollback = NSMergePolicy(merge: .rollbackMergePolicyType)
 
-    /// Called with the conflicts of a save before the policy decides.
+    /// Called with the conflicts of a save, ``NSMergeConflict``s and ``NSConstraintConflict``s, before the policy decides.
+    /// Calls the two below.
     ///
     /// - Throws: to refuse the save.
-    open func resolve(mergeConflicts list: [Any]) throws {}
+    open func resolve(mergeConflicts list: [Any]) throws {
+        let versions = list.compactMap { $0 as? NSMergeConflict }
+        if !versions.isEmpty { try resolve(optimisticLockingConflicts: versions) }
+        let constraints = list.compactMap { $0 as? NSConstraintConflict }
+        if !constraints.isEmpty { try resolve(constraintConflicts: constraints) }
+    }
+    /// Called with the objects that were changed here and elsewhere.
+    ///
+    /// - Throws: to refuse the save.
+    open func resolve(optimisticLockingConflicts list: [NSMergeConflict]) throws {}
+    /// Called with the uniqueness constraints that the save would violate.
+    ///
+    /// - Throws: to refuse the save.
+    open func resolve(constraintConflicts list: [NSConstraintConflict]) throws {}
 
     var isSubclass: Bool { type(of: self) != NSMergePolicy.self }
 
@@ -63,27 +77,3 @@ public let NSMergeByPropertyObjectTrumpMergePolicy = NSMergePolicy.mergeByProper
 public let NSOverwriteMergePolicy = NSMergePolicy.overwrite
 /// The changes of an object in conflict are given up.
 public let NSRollbackMergePolicy = NSMergePolicy.rollback
-
-/// One object that was changed here and elsewhere.
-open class NSMergeConflict: NSObject, @unchecked Sendable {
-    /// The identities of the objects in conflict.
-    public let objectIDs: [NSManagedObjectID]
-    /// The properties of a uniqueness constraint that is violated; empty for a conflict of versions.
-    public let constraint: [String]
-    /// The version that the changes were made over.
-    public let oldVersionNumber: Int
-    /// The version that the store holds; 0 where the row is gone.
-    public let newVersionNumber: Int
-    private let words: String
-
-    init(_ conflict: ManagedObjectMergeError.Conflict) {
-        objectIDs = conflict.objectIDs
-        constraint = conflict.constraint
-        oldVersionNumber = conflict.oldVersionNumber ?? 0
-        newVersionNumber = conflict.newVersionNumber ?? 0
-        words = conflict.description
-    }
-
-    /// What differs, in one sentence.
-    open override var description: String { words }
-}

@@ -138,7 +138,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
             if error == nil, let store = base.persistentStores.last {
                 adopt(store, postsRemoteChanges: description.postsRemoteChanges)
             }
-            done.run(description, error.map(cocoaError))
+            done.run(description, error.map { cocoaError($0) })
         }
     }
 

@@ -76,7 +76,7 @@ public let NSSQLiteErrorDomain = "NSSQLiteErrorDomain"
 public let NSAffectedStoresErrorKey = "NSAffectedStoresErrorKey"
 /// The objects of an error; no error of this module has it.
 public let NSAffectedObjectsErrorKey = "NSAffectedObjectsErrorKey"
-/// The conflicts of a save: ``NSMergeConflict``s.
+/// The conflicts of a save: ``NSMergeConflict``s and ``NSConstraintConflict``s.
 public let NSPersistentStoreSaveConflictsErrorKey = "conflictList"
 
 extension CocoaError.Code {

@@ -17,17 +17,19 @@ func orRaise<Result>(_ call: @autoclosure () -> String, _ body: () throws -> Res
 }
 
 /// Runs `body`, and throws what it throws as Core Data's `NSError`.
-func cocoaErrors<Result>(_ body: () throws -> Result) throws -> Result {
+///
+/// - Parameter context: that of the objects in conflict.
+func cocoaErrors<Result>(in context: NSManagedObjectContext? = nil, _ body: () throws -> Result) throws -> Result {
     do {
         return try body()
     } catch {
-        throw cocoaError(error)
+        throw cocoaError(error, in: context)
     }
 }
 
 /// An error as Core Data gives it: an `NSError` of the Cocoa domain with Core Data's number, and Moult's own error as
 /// the underlying one.
-func cocoaError(_ error: any Error) -> any Error {
+func cocoaError(_ error: any Error, in context: NSManagedObjectContext? = nil) -> any Error {
     guard let found = error as? any CoreDataError else { return error }
     var userInfo: [String: Any] = [NSLocalizedDescriptionKey: "\(found)", NSUnderlyingErrorKey: error]
     switch found {
@@ -43,7 +45,7 @@ func cocoaError(_ error: any Error) -> any Error {
         if parts.count == 1 { return parts[0] }
         userInfo[NSDetailedErrorsKey] = parts
     case let merge as ManagedObjectMergeError:
-        userInfo[NSPersistentStoreSaveConflictsErrorKey] = merge.conflicts.map(NSMergeConflict.init)
+        userInfo[NSPersistentStoreSaveConflictsErrorKey] = merge.conflicts(in: context)
     case let migration as MigrationError:
         userInfo[NSLocalizedRecoverySuggestionErrorKey] = migration.remedy
         if !migration.place.isEmpty { userInfo[NSFilePathErrorKey] = migration.place }

@@ -53,8 +53,78 @@ import Testing
         try changeElsewhere(ann.objectID, age: 5)
         ann.age = 6
         try context.save()
-        #expect(policy.seen.map(\.objectIDs) == [[ann.objectID]])
+        #expect(policy.seen.map(\.sourceObject) == [ann])
         #expect(ann.age == 6)
+    }
+
+    @Test("NSMergeConflict in resolve(optimisticLockingConflicts:): what each side holds")
+    func snapshots() throws {
+        final class Adding: NSMergePolicy, @unchecked Sendable {
+            var ages: [[Int?]] = []
+            override func resolve(optimisticLockingConflicts list: [NSMergeConflict]) throws {
+                for conflict in list {
+                    let all = [conflict.cachedSnapshot, conflict.persistedSnapshot, conflict.objectSnapshot]
+                    ages.append(all.map { $0?["age"] as? Int })
+                    let names = all.map { $0?["name"] as? String }
+                    guard names == ["Ann", "Ann", "Ann"] else { throw CocoaError(.coreData) }
+                    conflict.sourceObject.setValue(11, forKey: "age")
+                }
+                try super.resolve(optimisticLockingConflicts: list)
+            }
+        }
+        let policy = Adding(merge: .mergeByPropertyObjectTrumpMergePolicyType)
+        context.mergePolicy = policy
+        let ann = Library.person("Ann", 1, in: context)
+        try context.save()
+        try changeElsewhere(ann.objectID, age: 5)
+        ann.age = 6
+        try context.save()
+        #expect(policy.ages == [[1, 5, 6]])
+        #expect(ann.age == 11)
+        let other = container.newBackgroundContext()
+        #expect((other.object(with: ann.objectID) as? Person)?.age == 11)
+    }
+
+    /// What guides to constraints write: the object of the store keeps its name.
+    final class Keeping: NSMergePolicy, @unchecked Sendable {
+        var seen: [NSConstraintConflict] = []
+        override func resolve(constraintConflicts list: [NSConstraintConflict]) throws {
+            seen += list
+            for conflict in list {
+                guard let kept = conflict.databaseObject else { continue }
+                for object in conflict.conflictingObjects {
+                    object.setValue(kept.value(forKey: "isActive"), forKey: "isActive")
+                }
+            }
+            try super.resolve(constraintConflicts: list)
+        }
+    }
+
+    @Test("resolve(constraintConflicts:), NSConstraintConflict")
+    func constraints() throws {
+        let container = try Library.container(Library.model { person, _ in person.uniquenessConstraints = [["name"]] })
+        let context = container.viewContext
+        let policy = Keeping(merge: .mergeByPropertyObjectTrumpMergePolicyType)
+        context.mergePolicy = policy
+        let first = Library.person("Ann", 1, in: context)
+        first.isActive = false
+        try context.save()
+        let second = Library.person("Ann", 2, in: context)
+        try context.save()
+        #expect(policy.seen.map(\.constraint) == [["name"]])
+        let people = try container.newBackgroundContext().fetch(NSFetchRequest<Person>(entityName: "Person"))
+        #expect(people.map(\.age) == [2] && people.map(\.isActive) == [false])
+        _ = second
+
+        context.mergePolicy = NSErrorMergePolicy
+        Library.person("Ann", 3, in: context)
+        let error = #expect(throws: NSError.self) { try context.save() }
+        #expect(error?.code == NSManagedObjectConstraintMergeError)
+        let list = error?.userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSConstraintConflict]
+        let conflict = try #require(list?.first)
+        #expect(conflict.constraintValues["name"] as? String == "Ann")
+        #expect(conflict.databaseSnapshot?["age"] as? Int == 2)
+        #expect(conflict.conflictingSnapshots.map { $0["age"] as? Int } == [3])
     }
 
     @Test("an unresolved conflict is 133020 with NSMergeConflict")
