@@ -26,6 +26,15 @@ open class NSManagedObjectModelReference: NSObject, @unchecked Sendable {
     public init(name: String, in bundle: Bundle?, versionChecksum: String) {
         base = ManagedObjectModelReference(name: name, in: bundle, versionChecksum: versionChecksum)
     }
+
+    /// The version with these hashes among the models of a bundle.
+    public init(entityVersionHashes: [AnyHashable: Any], in bundle: Bundle?, versionChecksum: String) {
+        let hashes = entityVersionHashes.reduce(into: [String: Data]()) { all, entry in
+            if let name = entry.key.base as? String { all[name] = plainValue(entry.value) as? Data }
+        }
+        base = ManagedObjectModelReference(
+            entityVersionHashes: hashes, in: bundle, versionChecksum: versionChecksum)
+    }
 }
 
 /// One part of a way from version to version.

@@ -5,6 +5,8 @@ import MoultCoreData
 open class NSPersistentStore: NSObject, @unchecked Sendable {
     let base: PersistentStore
     weak var coordinator: NSPersistentStoreCoordinator?
+    /// What the store was opened with.
+    open internal(set) var options: [AnyHashable: Any]?
 
     /// The kinds of stores.
     public struct StoreType: RawRepresentable, Sendable, Hashable {

@@ -125,7 +125,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
                 configuration: configuration, at: url, options: Self.moult(options))
         }
         let posts = (options?[NSPersistentStoreRemoteChangeNotificationPostOptionKey] as? NSNumber)?.boolValue
-        return adopt(added, postsRemoteChanges: posts ?? false)
+        return adopt(added, options, postsRemoteChanges: posts ?? false)
     }
 
     /// Opens the store that a description is of.
@@ -136,7 +136,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         let done = UncheckedCompletion(run: completion)
         base.addPersistentStore(with: description.base) { [self] _, error in
             if error == nil, let store = base.persistentStores.last {
-                adopt(store, postsRemoteChanges: description.postsRemoteChanges)
+                adopt(store, description.options, postsRemoteChanges: description.postsRemoteChanges)
             }
             done.run(description, error.map { cocoaError($0) })
         }
@@ -148,8 +148,11 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     }
 
     @discardableResult
-    private func adopt(_ store: PersistentStore, postsRemoteChanges: Bool) -> NSPersistentStore {
+    private func adopt(
+        _ store: PersistentStore, _ options: [AnyHashable: Any]?, postsRemoteChanges: Bool
+    ) -> NSPersistentStore {
         let made = persistentStores.first { $0.base === store } ?? NSPersistentStore(store, self)
+        made.options = options
         guard postsRemoteChanges else { return made }
         let (identifier, url) = (store.identifier, store.url)
         _ = base.objects.observeSaves { [weak self] saved in

@@ -82,6 +82,8 @@ import Testing
         #expect(notes.list.count == 1)
         #expect(notes.list.first?.userInfo?[NSPersistentStoreURLKey] as? URL == url)
         #expect(notes.list.first?.userInfo?[NSPersistentHistoryTokenKey] is NSPersistentHistoryToken)
+        let options = container.persistentStoreCoordinator.persistentStores.first?.options
+        #expect(options?[NSPersistentHistoryTrackingKey] as? NSNumber == true)
     }
 
     @Test("options dictionary with the old key strings (NSMigratePersistentStoresAutomaticallyOption)")

@@ -165,6 +165,10 @@ import Testing
         #expect(merged?.entitiesByName["Note"]?.attributesByName["more"] == nil)
         #expect(merged?.entitiesByName["Task"]?.attributesByName["more"] != nil)
         #expect(NSManagedObjectModel.mergedModel(from: [bundle], forStoreMetadata: metadata) == nil)
+        let note = try version("Note", 2)
+        let reference = NSManagedObjectModelReference(
+            entityVersionHashes: note.entityVersionHashesByName, in: bundle, versionChecksum: note.versionChecksum)
+        #expect(reference.resolvedModel.entitiesByName["Note"]?.attributesByName["more"] != nil)
     }
 
     @Test("NSManagedObjectModel(contentsOf:) optional")
