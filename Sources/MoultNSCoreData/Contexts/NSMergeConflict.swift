@@ -51,7 +51,7 @@ open class NSConstraintConflict: NSObject, @unchecked Sendable {
     }
     /// The object that the store holds with these values; nil if all of them are in the save.
     open var databaseObject: NSManagedObject? { conflict.storedObjectID.map { conflict.object($0, in: context) } }
-    /// The attributes of that object as the store holds them, by name.
+    /// The attributes of that object as the context has read them, by name.
     open var databaseSnapshot: [String: Any]? {
         databaseObject.map { $0.committedValues(forKeys: Array($0.entity.attributesByName.keys)) }
     }

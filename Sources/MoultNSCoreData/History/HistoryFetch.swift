@@ -4,7 +4,7 @@ import MoultModel
 /// What a fetch finds in history.
 struct HistoryFetch {
     private let kind: Kind
-    private let predicate: NSPredicate?
+    private let condition: (predicate: MoultModel.Predicate, variables: [String: ExpressionValue])?
     private let limit: Int
 
     /// What is fetched, with the keys of its predicates. The names are those of Core Data's entities.
@@ -24,9 +24,15 @@ struct HistoryFetch {
             case .change:
                 [
                     "changeID": .integer64AttributeType, "changeType": .integer16AttributeType,
-                    "changedObjectID": .objectIDAttributeType, "transaction": .compositeAttributeType,
+                    "changedObjectID": .objectIDAttributeType,
                 ]
             }
+        }
+
+        /// What a predicate may use.
+        var keyPaths: [String] {
+            let own = keys.map(\.key)
+            return self == .change ? own + Kind.transaction.keys.map { "transaction.\($0.key)" } : own
         }
     }
 
@@ -44,34 +50,37 @@ struct HistoryFetch {
         guard request.sortDescriptors?.isEmpty ?? true else {
             throw refused("History is in the order of the saves.", "Remove sortDescriptors, and sort the result.")
         }
-        let known = kind.keys.map(\.key)
-        let paths = try request.predicate?.moult(for: "NSFetchRequest.predicate").predicate.keyPaths ?? []
-        let unknown = paths.filter { !known.contains($0.split(separator: ".").first.map(String.init) ?? "") }
+        condition = try request.predicate?.moult(for: "NSPersistentHistoryChangeRequest.fetchRequest")
+        let unknown = (condition?.predicate.keyPaths ?? []).subtracting(kind.keyPaths)
         guard unknown.isEmpty else {
             throw refused(
                 "A \(kind) of history has no \(unknown.sorted().joined(separator: ", ")).",
-                "The keys are \(known.joined(separator: ", ")).")
+                "The keys are \(kind.keyPaths.joined(separator: ", ")).")
         }
         self.kind = kind
-        predicate = request.predicate
         limit = request.fetchLimit == 0 ? .max : request.fetchLimit
     }
 
     /// The transactions that fit; of a fetch of changes those that have any that fit, with these alone.
-    func results(_ transactions: [NSPersistentHistoryTransaction]) -> [NSPersistentHistoryTransaction] {
+    ///
+    /// - Throws: an error of the predicate, such as for values that cannot be compared.
+    func results(_ transactions: [NSPersistentHistoryTransaction]) throws -> [NSPersistentHistoryTransaction] {
         switch kind {
-        case .transaction: return Array(transactions.lazy.filter { fits($0.values) }.prefix(limit))
+        case .transaction: return Array(try transactions.filter { try fits($0.values) }.prefix(limit))
         case .change:
             var left = limit
-            return transactions.compactMap { transaction in
-                let changes = (transaction.changes ?? []).filter { fits($0.values) }.prefix(left).map(\.change)
+            return try transactions.compactMap { transaction in
+                let found = try (transaction.changes ?? []).filter { try fits($0.values) }
+                let changes = found.prefix(left).map(\.change)
                 left -= changes.count
                 return changes.isEmpty ? nil : transaction.with(changes)
             }
         }
     }
 
-    private func fits(_ values: [String: Any]) -> Bool { predicate?.evaluate(with: values) ?? true }
+    private func fits(_ values: [String: Any]) throws -> Bool {
+        try condition.map { try PredicateSubject(values).holds($0.predicate, $0.variables) } ?? true
+    }
 
     static func transactions() -> NSEntityDescription { entity(.transaction) }
     static func changes() -> NSEntityDescription { entity(.change) }

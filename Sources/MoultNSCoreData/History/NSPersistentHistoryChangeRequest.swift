@@ -30,6 +30,13 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
         case beforeToken
     }
 
+    private var deletes: Bool {
+        switch bound {
+        case .before, .beforeToken: true
+        case .after, .afterToken: false
+        }
+    }
+
     private init(_ bound: Bound, _ token: NSPersistentHistoryToken? = nil) {
         self.bound = bound
         self.token = token
@@ -72,6 +79,13 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
         guard let coordinator = context.persistentStoreCoordinator else {
             throw MigrationError(
                 .usage, "The context has no coordinator.", remedy: "Set persistentStoreCoordinator first.")
+        }
+        // A deletion that ignored the fetch would delete more than was asked for.
+        if let fetchRequest, deletes {
+            throw MigrationError(
+                .usage, "History is deleted up to a position, not by a fetch of \(fetchRequest.entityName ?? "").",
+                place: "NSPersistentHistoryChangeRequest.fetchRequest",
+                remedy: "Remove fetchRequest, or fetch the transactions and delete before one of them.")
         }
         return try context.base.inTurn { _ in
             var found: [NSPersistentHistoryTransaction] = []

@@ -156,8 +156,10 @@ import Testing
             type: .and,
             subpredicates: [NSPredicate(format: "transactionNumber > 1"), NSPredicate(format: "author != nil")])
         #expect(try numbers() == [2])
-        fetch.predicate = NSPredicate(format: "writer == 'sync'")
-        #expect(throws: (any Error).self) { try numbers() }
+        for format in ["writer == 'sync'", "author.name == 'sync'", "author > 5"] {
+            fetch.predicate = NSPredicate(format: format)
+            #expect(throws: (any Error).self, "\(format)") { try numbers() }
+        }
         fetch.predicate = nil
         fetch.sortDescriptors = [NSSortDescriptor(key: "timestamp", ascending: false)]
         #expect(throws: (any Error).self) { try numbers() }
@@ -181,8 +183,14 @@ import Testing
         fetch.predicate = NSPredicate(format: "changeType == %d", NSPersistentHistoryChangeType.update.rawValue)
         request.resultType = .count
         #expect((try context.execute(request) as? NSPersistentHistoryResult)?.result as? Int == 2)
+        fetch.predicate = NSPredicate(format: "transaction.place == 1")
+        #expect(throws: (any Error).self) { try context.execute(request) }
         request.fetchRequest = NSFetchRequest<any NSFetchRequestResult>(entityName: "Person")
         #expect(throws: (any Error).self) { try context.execute(request) }
+        let deletion = NSPersistentHistoryChangeRequest.deleteHistory(before: Date())
+        deletion.fetchRequest = NSPersistentHistoryTransaction.fetchRequest
+        #expect(throws: (any Error).self) { try context.execute(deletion) }
+        #expect(try rows("SELECT count(*) FROM ATRANSACTION") == ["3"])
     }
 
     @Test("psc.currentPersistentHistoryToken(fromStores:)")

@@ -85,6 +85,31 @@ import Testing
         #expect((other.object(with: ann.objectID) as? Person)?.age == 11)
     }
 
+    @Test("a policy of errorMergePolicyType that refreshes the objects in conflict")
+    func refreshingPolicy() throws {
+        final class Refreshing: NSMergePolicy, @unchecked Sendable {
+            var refreshes = true
+            override func resolve(optimisticLockingConflicts list: [NSMergeConflict]) throws {
+                guard refreshes else { return }
+                for object in list.map(\.sourceObject) {
+                    object.managedObjectContext?.refresh(object, mergeChanges: true)
+                }
+            }
+        }
+        let policy = Refreshing(merge: .errorMergePolicyType)
+        context.mergePolicy = policy
+        let ann = Library.person("Ann", 1, in: context)
+        try context.save()
+        try changeElsewhere(ann.objectID, age: 5)
+        ann.isActive = false
+        try context.save()
+        #expect(ann.age == 5 && !ann.isActive)
+        policy.refreshes = false
+        try changeElsewhere(ann.objectID, age: 7)
+        ann.isActive = true
+        #expect(throws: NSError.self) { try context.save() }
+    }
+
     /// What guides to constraints write: the object of the store keeps its name.
     final class Keeping: NSMergePolicy, @unchecked Sendable {
         var seen: [NSConstraintConflict] = []
