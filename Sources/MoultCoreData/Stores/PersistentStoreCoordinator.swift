@@ -77,14 +77,20 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
         with description: PersistentStoreDescription,
         completionHandler completion: @escaping @Sendable (PersistentStoreDescription, (any Error)?) -> Void
     ) {
-        @Sendable func run() {
-            do {
-                try add(description)
-                completion(description, nil)
-            } catch {
-                completion(description, error)
+        add(description) { result in
+            switch result {
+            case .success: completion(description, nil)
+            case .failure(let error): completion(description, error)
             }
         }
+    }
+
+    /// The same, with the store that was opened.
+    package func add(
+        _ description: PersistentStoreDescription,
+        completion: @escaping @Sendable (Result<PersistentStore, any Error>) -> Void
+    ) {
+        @Sendable func run() { completion(Result { try add(description) }) }
         if description.shouldAddStoreAsynchronously {
             DispatchQueue(label: "addPersistentStore").async { run() }
         } else {

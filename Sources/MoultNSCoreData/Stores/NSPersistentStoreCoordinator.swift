@@ -88,9 +88,10 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
     /// The stores that are open here.
     open var persistentStores: [NSPersistentStore] {
-        let bases = base.persistentStores
-        return open.withLock { open in
-            open = bases.map { store in open.first { $0.base === store } ?? NSPersistentStore(store, self) }
+        open.withLock { open in
+            open = base.persistentStores.map { store in
+                open.first { $0.base === store } ?? NSPersistentStore(store, self)
+            }
             return open
         }
     }
@@ -134,11 +135,13 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         completionHandler completion: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
     ) {
         let done = UncheckedCompletion(run: completion)
-        base.addPersistentStore(with: description.base) { [self] _, error in
-            if error == nil, let store = base.persistentStores.last {
-                adopt(store, description.options, postsRemoteChanges: description.postsRemoteChanges)
+        base.add(description.base) { [self] result in
+            do {
+                adopt(try result.get(), description.options, postsRemoteChanges: description.postsRemoteChanges)
+                done.run(description, nil)
+            } catch {
+                done.run(description, cocoaError(error))
             }
-            done.run(description, error.map { cocoaError($0) })
         }
     }
 

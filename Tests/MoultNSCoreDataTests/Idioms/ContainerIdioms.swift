@@ -86,6 +86,33 @@ import Testing
         #expect(options?[NSPersistentHistoryTrackingKey] as? NSNumber == true)
     }
 
+    @Test("shouldAddStoreAsynchronously: each of several stores has its own options")
+    func asynchronousStores() async throws {
+        let container = NSPersistentContainer(name: "Library", managedObjectModel: Library.model())
+        container.persistentStoreDescriptions = (1...8).map { number in
+            let file = url.deletingLastPathComponent().appendingPathComponent("\(number).sqlite")
+            let description = NSPersistentStoreDescription(url: file)
+            description.shouldAddStoreAsynchronously = true
+            description.setOption(NSNumber(value: number), forKey: NSPersistentStoreTimeoutOption)
+            return description
+        }
+        let opened = AsyncStream<String?> { stream in
+            container.loadPersistentStores { _, error in stream.yield(error.map { "\($0)" }) }
+        }
+        var count = 0
+        for await failure in opened {
+            #expect(failure == nil)
+            count += 1
+            if count == 8 { break }
+        }
+        let stores = container.persistentStoreCoordinator.persistentStores
+        #expect(stores.count == 8)
+        for store in stores {
+            let number = store.url?.deletingPathExtension().lastPathComponent
+            #expect((store.options?[NSPersistentStoreTimeoutOption] as? NSNumber)?.stringValue == number)
+        }
+    }
+
     @Test("options dictionary with the old key strings (NSMigratePersistentStoresAutomaticallyOption)")
     func optionsDictionary() throws {
         let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Library.model())
