@@ -20,6 +20,7 @@ public final class PersistentStoreDescription: Sendable {
         var migrationRegistry = MigrationRegistry()
         var stopsAtEachVersion = false
         var maximumMigrationAttempts = 5
+        var keepsMigrationBackup = true
         var updates: [AsyncStream<MigrationProgress>.Continuation] = []
     }
 
@@ -148,6 +149,12 @@ public final class PersistentStoreDescription: Sendable {
     public var maximumMigrationAttempts: Int {
         get { state.withLock { $0.maximumMigrationAttempts } }
         set { state.withLock { $0.maximumMigrationAttempts = newValue } }
+    }
+
+    /// Whether a backup of the old store is kept. The caller says no where the old store is another file, which stays.
+    package var keepsMigrationBackup: Bool {
+        get { state.withLock { $0.keepsMigrationBackup } }
+        set { state.withLock { $0.keepsMigrationBackup = newValue } }
     }
 
     /// Asked often; true ends the migration with the error `cancelled` and the store as it was.

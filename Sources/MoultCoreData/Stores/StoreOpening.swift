@@ -154,6 +154,7 @@ extension StoreOpening {
         }
         var engine = MigrationOptions(patience: max(options.busyTimeout, 0))
         if let limit = description?.maximumMigrationAttempts { engine.maximumAttempts = limit }
+        engine.isFrugal = description?.keepsMigrationBackup == false
         let migrator = Migrator(options: engine, system: system)
         // A call with a budget recovers what it does not continue from.
         if !continuesEarlierCall && !options.isReadOnly {

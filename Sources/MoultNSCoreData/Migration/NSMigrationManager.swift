@@ -27,15 +27,21 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
     /// Ends a migration that is running; the destination is removed.
     open func cancelMigrationWithError(_ error: any Error) { state.withLock { $0.isCancelled = true } }
 
-    /// Makes a store of the destination's version at another URL; the source stays as it is.
+    /// Makes a store of the destination's version at another URL, where there is none; the source stays as it is.
     ///
-    /// - Throws: 134110 and its like; there is no store at the destination then.
+    /// - Throws: 134110 and its like; there is no store at the destination then. Where there is a file already, it stays:
+    ///   Core Data would add the objects to that store.
     open func migrateStore(
         from source: URL, type sourceType: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil,
         mapping: NSMappingModel, to destination: URL, type: NSPersistentStore.StoreType,
         options destinationOptions: [AnyHashable: Any]? = nil
     ) throws {
         try cocoaErrors {
+            guard !FileManager.default.fileExists(atPath: destination.path) else {
+                throw MigrationError(
+                    .usage, "There is already something at \(destination.path).", place: destination.path,
+                    remedy: "Destroy that store first, or give another place.")
+            }
             try PersistentStoreCoordinator.replacePersistentStore(
                 at: destination, withPersistentStoreFrom: source, type: try sourceType.moult("migrateStore"))
             do {
@@ -63,6 +69,7 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
         let (source, destination) = (try sourceModel.value(), try destinationModel.value())
         let versions = ModelVersions([("the source model", source), ("the destination model", destination)])
         let description = PersistentStoreDescription(url: url)
+        description.keepsMigrationBackup = false
         for (key, value) in NSPersistentStoreCoordinator.moult(options) ?? [:] {
             description.setOption(value, forKey: key)
         }

@@ -39,6 +39,30 @@ import Testing
         #expect(manager.migrationProgress == 1)
         #expect(try SQLiteShell.rows("SELECT ZNAME || ZNICKNAME FROM ZPERSON", of: copy) == ["Annnone"])
         #expect(try SQLiteShell.rows("SELECT ZNAME FROM ZPERSON", of: url) == ["Ann"])
+        // The source stays, so that no backup of its copy is needed.
+        let sidecar = copy.path + ".moult/backups"
+        #expect(
+            try !FileManager.default.fileExists(atPath: sidecar)
+                || FileManager.default.contentsOfDirectory(atPath: sidecar).isEmpty)
+    }
+
+    @Test("migrateStore leaves a store at its destination alone")
+    func occupiedDestination() throws {
+        let other = url.deletingLastPathComponent().appendingPathComponent("Other.sqlite")
+        let container = try Library.container(at: other)
+        Library.person("Bob", in: container.viewContext)
+        try container.viewContext.save()
+        try container.persistentStoreCoordinator.remove(container.persistentStoreCoordinator.persistentStores[0])
+        let manager = NSMigrationManager(sourceModel: Library.model(), destinationModel: newer())
+        for place in [other, url] {
+            #expect(throws: NSError.self) {
+                try manager.migrateStore(
+                    from: url, sourceType: NSSQLiteStoreType, options: nil, with: nil, toDestinationURL: place,
+                    destinationType: NSSQLiteStoreType, destinationOptions: nil)
+            }
+        }
+        #expect(try SQLiteShell.rows("SELECT ZNAME FROM ZPERSON", of: other) == ["Bob"])
+        #expect(try SQLiteShell.rows("SELECT ZNAME FROM ZPERSON", of: url) == ["Ann"])
     }
 
     @Test("NSMappingModel(from:forSourceModel:destinationModel:)")
