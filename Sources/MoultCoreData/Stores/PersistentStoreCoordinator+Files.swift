@@ -59,6 +59,14 @@ extension PersistentStoreCoordinator {
             remedy: "Remove it from its coordinator first.")
     }
 
+    /// - Throws: `usage` for a URL where something is already.
+    package static func checkIsFree(_ url: URL) throws {
+        guard try POSIXSystem().exists(url.path) else { return }
+        throw MigrationError(
+            .usage, "There is already something at \(url.path).", place: url.path,
+            remedy: "Destroy that store first, or give another place.")
+    }
+
     /// Puts a copy of one store in the place of another, or where there is none.
     ///
     /// The pages are copied by SQLite in one transaction of the destination's file, so that a process which dies leaves
@@ -97,12 +105,7 @@ extension PersistentStoreCoordinator {
         }
         let options = try StoreOptions(options)
         return try objects.lock.withLock {
-            let system = POSIXSystem()
-            guard try !system.exists(url.path) else {
-                throw MigrationError(
-                    .usage, "There is already something at \(url.path).", place: url.path,
-                    remedy: "Destroy that store first, or give another place.")
-            }
+            try Self.checkIsFree(url)
             try store.store.copy(to: url.path)
             let opening = StoreOpening(
                 model: managedObjectModel, versions: modelVersions, url: url, type: .sqlite,

@@ -21,10 +21,7 @@ open class NSMergeConflict: NSObject, @unchecked Sendable {
     /// The attributes of the object as they are in the context, by name, and the relationships that differ, as identities.
     open var objectSnapshot: [String: Any]? { sourceObject.snapshot(conflict.ours) }
     /// The same as the context has read it.
-    open var cachedSnapshot: [String: Any]? {
-        let object = sourceObject
-        return object.committedValues(forKeys: Array(object.entity.attributesByName.keys))
-    }
+    open var cachedSnapshot: [String: Any]? { sourceObject.committedSnapshot }
     /// The same as the store holds it; nil where the row is gone.
     open var persistedSnapshot: [String: Any]? {
         newVersionNumber == 0 ? nil : sourceObject.snapshot(conflict.stored)
@@ -52,9 +49,7 @@ open class NSConstraintConflict: NSObject, @unchecked Sendable {
     /// The object that the store holds with these values; nil if all of them are in the save.
     open var databaseObject: NSManagedObject? { conflict.storedObjectID.map { conflict.object($0, in: context) } }
     /// The attributes of that object as the context has read them, by name.
-    open var databaseSnapshot: [String: Any]? {
-        databaseObject.map { $0.committedValues(forKeys: Array($0.entity.attributesByName.keys)) }
-    }
+    open var databaseSnapshot: [String: Any]? { databaseObject?.committedSnapshot }
     /// The objects of the save. Ends the program once the context is gone.
     open var conflictingObjects: [NSManagedObject] { conflict.objectIDs.map { conflict.object($0, in: context) } }
     /// The attributes of each as they are in the context, by name.
@@ -82,6 +77,11 @@ extension ManagedObjectMergeError.Conflict {
 }
 
 extension NSManagedObject {
+    /// The attributes by name, as the context has read them.
+    fileprivate var committedSnapshot: [String: Any] {
+        committedValues(forKeys: Array(entity.attributesByName.keys))
+    }
+
     /// The attributes by name, with other values for some properties.
     fileprivate func snapshot(_ others: [String: ObjectValue]) -> [String: Any] {
         var values = dictionaryWithValues(forKeys: Array(entity.attributesByName.keys))

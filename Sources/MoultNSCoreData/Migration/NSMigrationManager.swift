@@ -37,11 +37,7 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
         options destinationOptions: [AnyHashable: Any]? = nil
     ) throws {
         try cocoaErrors {
-            guard !FileManager.default.fileExists(atPath: destination.path) else {
-                throw MigrationError(
-                    .usage, "There is already something at \(destination.path).", place: destination.path,
-                    remedy: "Destroy that store first, or give another place.")
-            }
+            try PersistentStoreCoordinator.checkIsFree(destination)
             try PersistentStoreCoordinator.replacePersistentStore(
                 at: destination, withPersistentStoreFrom: source, type: try sourceType.moult("migrateStore"))
             do {
