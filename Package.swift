@@ -91,6 +91,8 @@ let package = Package(
             "MoultStore",
             ["MoultModel", "MoultPropertyList", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultSystem"]),
         module("MoultObjects", ["MoultModel", "MoultPropertyList", "MoultSQLite", "MoultStore", "MoultSystem"]),
+        // UndoManager, which Foundation does not have on Linux, and what registers a context's changes with it.
+        module("MoultUndo", ["MoultObjects"]),
         // An app's own code in a migration: policies, stages, rules, and the registry that names them.
         module(
             "MoultTransform",
@@ -163,10 +165,10 @@ let package = Package(
             "MoultCoreData",
             [
                 "MoultModel", "MoultModelFiles", "MoultPropertyList", "MoultPlan", "MoultSQLite", "MoultStore",
-                "MoultObjects", "MoultEngine", "MoultMirror", "MoultSystem", "MoultTransform",
+                "MoultObjects", "MoultUndo", "MoultEngine", "MoultMirror", "MoultSystem", "MoultTransform",
             ]),
         // Core Data's own names and signatures.
-        module("MoultNSCoreData", ["MoultCoreData", "MoultModel", "MoultObjects"]),
+        module("MoultNSCoreData", ["MoultCoreData", "MoultModel", "MoultObjects", "MoultUndo"]),
         // The macros; a test of the plugin itself would make SwiftPM build every module twice.
         .target(
             name: "MoultDataExpansion",
@@ -182,7 +184,7 @@ let package = Package(
             "MoultData",
             [
                 "MoultDataMacros", "MoultCoreData", "MoultModel", "MoultModelFiles", "MoultPropertyList", "MoultPlan",
-                "MoultSQLite", "MoultStore", "MoultObjects", "MoultEngine", "MoultSystem", "MoultTransform",
+                "MoultSQLite", "MoultStore", "MoultObjects", "MoultUndo", "MoultEngine", "MoultSystem", "MoultTransform",
             ]),
         module(
             "MoultCommands",
@@ -265,6 +267,7 @@ let package = Package(
                 "MoultObjects", "MoultStore", "MoultModel", "MoultModelFiles", "MoultSQLite", "MoultSystem",
                 "MoultPropertyList", "MoultEngine", "TestSupport", "objects-child",
             ]),
+        tests("MoultUndoTests", ["MoultUndo"]),
         // A process that saves into the store of the objects' tests while they do.
         .executableTarget(name: "objects-child", dependencies: ["TestSupport"], path: "Tests/ObjectsChild"),
         tests(

@@ -1,5 +1,7 @@
+import Foundation
 import MoultData
 import MoultModel
+import TestSupport
 import Testing
 
 @Suite struct SchemaTests {
@@ -197,6 +199,11 @@ enum NotesV2: VersionedSchema {
         let read = try JSONDecoder().decode(Schema.self, from: data)
         #expect(read == schema && read.version == Schema.Version(2, 1, 0))
         #expect(try read.managedObjectModel().versionChecksum == schema.managedObjectModel().versionChecksum)
+        let folder = try ScratchFolder()
+        let file = URL(fileURLWithPath: folder.path + "/schema.json")
+        try schema.save(to: file)
+        #expect(try Schema.load(from: file) == schema)
+        #expect(throws: (any Error).self) { try Schema.load(from: URL(fileURLWithPath: folder.path + "/none.json")) }
         let text = String(decoding: data, as: UTF8.self)
         let foreign = Data(text.replacing("Everything", with: "Nothing000").utf8)
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(Schema.self, from: foreign) }

@@ -3,6 +3,8 @@
 @_exported import Foundation
 public import MoultData
 @_exported import Observation
+// UndoManager, which is Foundation's on a Mac.
+@_exported import MoultUndo
 
 @_exported import protocol MoultData.BackingData
 @_exported import struct MoultData.DefaultHistoryDelete
@@ -11,6 +13,7 @@ public import MoultData
 @_exported import struct MoultData.DefaultHistoryTransaction
 @_exported import struct MoultData.DefaultHistoryUpdate
 @_exported import class MoultData.DefaultSerialModelExecutor
+@_exported import struct MoultData.EditingState
 @_exported import struct MoultData.FetchDescriptor
 @_exported import struct MoultData.FetchResultsCollection
 @_exported import enum MoultData.HistoryChange

@@ -84,12 +84,14 @@ extension ManagedObjectContext {
 
     /// Gives up every change since the last save.
     public func rollback() {
+        turn.withLock { registration?.registrar?.forget() }
         quietly(()) { $0.rollback() }
         forgetKept()
     }
 
     /// Forgets every object: those that somebody holds are of no use any more.
     public func reset() {
+        turn.withLock { registration?.registrar?.forget() }
         quietly(()) { $0.reset() }
         forgetKept()
     }

@@ -3,12 +3,13 @@ import Foundation
 import MoultModel
 import MoultObjects
 import MoultSystem
+import MoultUndo
 import Synchronization
 
 /// Objects that are read, changed and saved together: `NSManagedObjectContext`.
 ///
 /// A context is `Sendable`, its objects are not: use them inside `perform(_:)` or ``performAndWait(_:)``, and hand
-/// ``ManagedObjectID``s to others. What is done outside them is safe too, one call at a time. There is no undo.
+/// ``ManagedObjectID``s to others. What is done outside them is safe too, one call at a time.
 public final class ManagedObjectContext: @unchecked Sendable {
     /// Both work alike: Linux has no main run loop that every program runs.
     public enum ConcurrencyType: Sendable {
@@ -38,6 +39,11 @@ public final class ManagedObjectContext: @unchecked Sendable {
 
     /// Another face of this context, which notifications are posted for in its place.
     package weak var face: AnyObject?
+
+    /// Who registers changes, once the context stands on something; used under ``turn``.
+    var registration: (manager: UndoManager, registrar: ContextUndo?)?
+    /// Told of the objects that an undo or redo has changed, each with how.
+    package var didUndo: ([(ManagedObject, ChangeStep.Reversal)]) -> Void = { _ in }
 
     /// The typed faces of objects with changes, which may carry values of their own; used under ``turn``.
     var keptFaces: [ManagedObject] = []
@@ -84,6 +90,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
             state.graph = graph
             return (state.mergePolicy, state.name, state.transactionAuthor, state.mergesAutomatically)
         }
+        recordUndo(undoManager)
         graph?.mergePolicy = settings.0.policy
         graph?.name = settings.1
         graph?.transactionAuthor = settings.2

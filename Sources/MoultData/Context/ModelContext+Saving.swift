@@ -25,6 +25,7 @@ extension ModelContext {
 
     /// Gives up every change since the last save; what had changed is read from the store again. Models that were never saved leave the context with their values.
     public func rollback() {
+        forgetUndo()
         graph.rollback()
         forgetKept()
     }
@@ -40,7 +41,7 @@ extension ModelContext {
         }
     }
 
-    /// Follows the delete rules of what was deleted; there is no need to call it.
+    /// Follows the delete rules of what was deleted, and registers what changed with the ``undoManager``.
     public func processPendingChanges() { noting { try objects.processPendingChanges() } }
 
     // MARK: - What changed

@@ -1,20 +1,20 @@
 import Foundation
 import MoultModel
 import MoultObjects
+import MoultUndo
 
 /// Models that are read, changed and saved together.
 ///
 /// A context has one model for a row as long as anybody holds it; models with changes are held by the context. It
 /// belongs to one thread or actor at a time, and so do its models: hand identities to others.
-///
-/// There is no undo.
 public final class ModelContext {
     let graph: ModelGraph
     private weak var given: ModelContainer?
     /// Models with changes.
     private var kept: [any PersistentModel] = []
-    private var saveIsDue = false
+    private var finishIsDue = false
     private var isMain = false
+    private var undo: ContextUndo?
 
     /// Whether the context saves by itself. The main context does, and does it when the main actor is free after a
     /// change: an error is not told, and comes again when ``save()`` is called. No other context has a moment of its
@@ -42,10 +42,31 @@ public final class ModelContext {
         set { objects.transactionAuthor = newValue }
     }
 
-    /// Always nil: there is no undo, and Linux has no `UndoManager`. Setting nil is allowed, as apps do to save time.
-    public var undoManager: Never? {
-        get { nil }
-        set {}
+    /// Who edits in this context, by an identity of its own.
+    public var editingState: EditingState {
+        get { EditingState(id: ObjectIdentifier(graph), author: author) }
+        set { author = newValue.author }
+    }
+
+    /// Registers what changes in this context, so that it can be undone and redone; nil, as at first, for no undo.
+    ///
+    /// Changes are registered by ``processPendingChanges()``, before a save, and whenever the manager opens, closes or runs
+    /// a group. The main context ends the group of an event when the main actor is free. An undo after a save is a change
+    /// that the next save writes. ``rollback()`` forgets what could be undone.
+    public var undoManager: UndoManager? {
+        get { undo?.manager }
+        set {
+            guard undo?.manager !== newValue else { return }
+            undo?.forget()
+            // The old one ends its recording before the new one begins.
+            undo = nil
+            undo = newValue.map { manager in
+                ContextUndo(objects, manager) { [weak self] result in
+                    self?.noting { _ = try result.get() }
+                    self?.noteChanges()
+                }
+            }
+        }
     }
 
     // MARK: - Inserting and deleting
@@ -111,8 +132,10 @@ public final class ModelContext {
         noteChanges()
     }
 
-    /// Has the context save by itself, where it does.
-    func noteChanges() { autosave() }
+    /// Has the context end the group of an event, and save by itself, where it does.
+    func noteChanges() { finishLater() }
+
+    func forgetUndo() { undo?.forget() }
 
     /// Lets go of the models that were held for their changes.
     func forgetKept() {
@@ -140,19 +163,31 @@ public final class ModelContext {
         objects.keepsConflicts = false
     }
 
-    /// Saves when the main actor is free.
-    private func autosave() {
-        guard isMain, autosaveEnabled, !saveIsDue else { return }
-        saveIsDue = true
+    /// Ends the event, and saves, when the main actor is free.
+    private func finishLater() {
+        guard isMain, autosaveEnabled || undo != nil, !finishIsDue else { return }
+        finishIsDue = true
         let later = MainReference(self)
-        Task { @MainActor in later.context?.runAutosave() }
+        Task { @MainActor in later.context?.finish() }
     }
 
-    @MainActor private func runAutosave() {
-        saveIsDue = false
+    @MainActor private func finish() {
+        finishIsDue = false
+        if let undo {
+            processPendingChanges()
+            undo.endEvent()
+        }
         // A save that throws such an error forgets it.
         if autosaveEnabled, graph.faults.isEmpty, hasChanges { try? save() }
     }
+}
+
+/// Who edits in a context.
+public struct EditingState: Sendable, Identifiable {
+    /// One for each context.
+    public let id: ObjectIdentifier
+    /// Who is named in the history as the author of what the context saves.
+    public var author: String?
 }
 
 /// A main context on its way to the main actor, where it belongs.

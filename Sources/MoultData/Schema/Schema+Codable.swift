@@ -1,3 +1,5 @@
+import Foundation
+
 /// A schema as the names of its classes: what a program writes, it reads again. For what others read, `moult schema
 /// export` writes the models themselves.
 struct EncodedSchema: Codable {
@@ -20,6 +22,20 @@ struct EncodedSchema: Codable {
                     codingPath: decoder.codingPath,
                     debugDescription: "The class of the model \(model.name) is not in this program."))
         }
+    }
+}
+
+extension Schema {
+    /// Writes the version and the names of the classes to a file, for ``load(from:)``.
+    ///
+    /// - Throws: `EncodingError` for a class that has no name of its own; an error of writing.
+    public func save(to toURL: URL) throws { try JSONEncoder().encode(self).write(to: toURL, options: .atomic) }
+
+    /// The schema that ``save(to:)`` wrote, of the same classes.
+    ///
+    /// - Throws: `DecodingError` if a class is not in this program; an error of reading.
+    public static func load(from fromURL: URL) throws -> Schema {
+        try JSONDecoder().decode(Schema.self, from: Data(contentsOf: fromURL))
     }
 }
 

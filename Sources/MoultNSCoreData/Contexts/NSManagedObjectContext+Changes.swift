@@ -1,6 +1,7 @@
 import Foundation
 import MoultCoreData
 import MoultModel
+import MoultObjects
 
 extension NSManagedObjectContext {
     // MARK: - Changes
@@ -29,6 +30,14 @@ extension NSManagedObjectContext {
             if !updated.isEmpty { changes[NSUpdatedObjectsKey] = updated }
             if !newlyDeleted.isEmpty { changes[NSDeletedObjectsKey] = newlyDeleted }
             if !changes.isEmpty { announce(changes) }
+        }
+    }
+
+    /// Takes down what an undo or redo has changed.
+    func takeIn(_ changed: [(ManagedObject, ChangeStep.Reversal)]) {
+        for case (let object as ObjectBase, let reversal) in changed {
+            note(object.face)
+            object.face.awake(fromSnapshotEvents: reversal.event)
         }
     }
 
@@ -78,5 +87,15 @@ extension NSManagedObjectContext {
             raise(call, "The context has neither a coordinator nor a parent.")
         }
         return orRaise(call) { try coordinator.classes.entityName(for: type) }
+    }
+}
+
+extension ChangeStep.Reversal {
+    fileprivate var event: NSSnapshotEventType {
+        switch self {
+        case .insertion: .undoInsertion
+        case .deletion: .undoDeletion
+        case .update: .undoUpdate
+        }
     }
 }

@@ -42,8 +42,11 @@ extension NSManagedObjectContext {
 
     /// What a block has changed is announced at its end, as at the end of an event.
     private func run<Result, Failure: Error>(_ block: () throws(Failure) -> Result) throws(Failure) -> Result {
+        turns += 1
+        defer { turns -= 1 }
         let result = try block()
         if hasChanges { processPendingChanges() }
+        if turns == 1 { base.endUndoEvent() }
         return result
     }
 }

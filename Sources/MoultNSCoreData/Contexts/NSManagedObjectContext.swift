@@ -2,6 +2,7 @@ import Foundation
 import MoultCoreData
 import MoultModel
 import MoultObjects
+import MoultUndo
 import Synchronization
 
 /// The queue that a context belongs to, with Core Data's numbers. Both work alike on Linux.
@@ -25,6 +26,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     weak var migration: MigrationFace?
     /// Whether an object is being made whose face comes later.
     var isMakingObject = false
+    /// How many blocks of `perform` are running, one in another.
+    var turns = 0
     /// Objects with changes since the last save, which may have values of their own.
     var kept: Set<NSManagedObject> = []
     /// What was touched since the last notification of changes.
@@ -55,6 +58,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         standing = (base.persistentStoreCoordinator.map(NSPersistentStoreCoordinator.face), nil)
         super.init()
         base.face = self
+        base.didUndo = { [weak self] in self?.takeIn($0) }
         saves = NotificationCenter.default.addObserver(
             forName: Self.didSaveObjectIDsNotification, object: nil, queue: nil
         ) { [weak self] notification in self?.takeIn(notification) }
@@ -117,17 +121,18 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         get { base.automaticallyMergesChangesFromParent }
         set { base.automaticallyMergesChangesFromParent = newValue }
     }
-    /// Always nil: there is no undo, and Linux has no `UndoManager`. Setting nil is allowed, as apps do to save time.
-    open var undoManager: Never? {
-        get { nil }
-        set {}
+    /// Registers what changes in this context, so that it can be undone and redone; nil, as at first, for no undo.
+    ///
+    /// Changes are registered by ``processPendingChanges()``, and whenever the manager opens, closes or runs a group. Its
+    /// group of an event ends with each `perform`. ``rollback()`` and ``reset()`` forget what could be undone.
+    open var undoManager: UndoManager? {
+        get { base.undoManager }
+        set { base.undoManager = newValue }
     }
-    /// Unavailable: Foundation has no `UndoManager` on Linux.
-    @available(*, unavailable, message: "Foundation has no UndoManager on Linux; use a child context, or rollback()")
-    open func undo() {}
-    /// Unavailable: Foundation has no `UndoManager` on Linux.
-    @available(*, unavailable, message: "Foundation has no UndoManager on Linux; use a child context, or rollback()")
-    open func redo() {}
+    /// Undoes the last group of changes.
+    open func undo() { base.performAndWait { undoManager?.undo() } }
+    /// Does again what was undone last.
+    open func redo() { base.performAndWait { undoManager?.redo() } }
     /// Whether the values of an object whose row is gone are nil, true by default; otherwise reading one ends the
     /// program.
     open var shouldDeleteInaccessibleFaults = true
@@ -173,8 +178,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
     /// Gives up every change since the last save.
     open func rollback() {
+        let changed = updatedObjects.union(deletedObjects)
         base.rollback()
         forget()
+        for object in changed { object.awake(fromSnapshotEvents: .rollback) }
         announce([NSInvalidatedAllObjectsKey: []])
     }
 

@@ -3,6 +3,21 @@ import MoultCoreData
 import MoultModel
 import MoultObjects
 
+/// What has changed an object without setting its values one by one.
+public struct NSSnapshotEventType: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+
+    /// An insertion was undone.
+    public static let undoInsertion = Self(rawValue: 1 << 1)
+    /// A deletion was undone.
+    public static let undoDeletion = Self(rawValue: 1 << 2)
+    /// A change was undone.
+    public static let undoUpdate = Self(rawValue: 1 << 3)
+    /// The context was rolled back.
+    public static let rollback = Self(rawValue: 1 << 4)
+}
+
 /// One object of a store in one context.
 ///
 /// What raises an exception in Core Data (a key that the entity does not have, a value of another type, an object whose
@@ -56,6 +71,9 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     open func awakeFromInsert() {}
     /// Called when the values of a saved object are first asked for.
     open func awakeFromFetch() {}
+    /// Called when an undo, a redo or a rollback has changed the object, so that what a class derives from its values can
+    /// be made again.
+    open func awake(fromSnapshotEvents flags: NSSnapshotEventType) {}
     /// Called before a save.
     open func willSave() {}
     /// Called after a save.

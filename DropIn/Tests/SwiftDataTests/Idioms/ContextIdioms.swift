@@ -255,4 +255,16 @@ import Testing
         #expect(inserted.map(\.entityName) == ["Book"])
     }
     @Test func undoManagerIsNil() { #expect(context.undoManager == nil) }
+    @Test func undoManager() throws {
+        context.undoManager = UndoManager()
+        context.insert(Book(title: "New"))
+        context.undoManager?.undo()
+        #expect(try context.fetchCount(FetchDescriptor<Book>()) == 3)
+        context.undoManager?.redo()
+        #expect(try context.fetchCount(FetchDescriptor<Book>()) == 4)
+    }
+    @Test func editingState() {
+        context.editingState.author = "importer"
+        #expect(context.author == "importer")
+    }
 }

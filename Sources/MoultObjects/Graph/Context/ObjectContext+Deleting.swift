@@ -21,7 +21,8 @@ extension ObjectContext {
         }
     }
 
-    private func markDeleted(_ object: Object) {
+    func markDeleted(_ object: Object) {
+        recorder?.note(object)
         object.state.insert(.deleted)
         if !object.state.contains(.listed) {
             object.state.insert(.listed)
@@ -29,8 +30,14 @@ extension ObjectContext {
         }
     }
 
-    /// Follows the delete rules of what was deleted since the last time: `processPendingChanges`.
-    package func processPendingChanges() throws { try lock.withLock { try settle() } }
+    /// Follows the delete rules of what was deleted since the last time, and ends a group of changes that can be taken
+    /// back: `processPendingChanges`.
+    package func processPendingChanges() throws {
+        try lock.withLock {
+            try settle()
+            takeChangeStep()
+        }
+    }
 
     func settle() throws {
         guard !pendingDeletions.isEmpty else { return }
@@ -59,7 +66,7 @@ extension ObjectContext {
         for object in objects where object.state.contains(.fault) { discard(object) }
         for (_, same) in Dictionary(grouping: present, by: \.entityName) {
             guard let kind = same.first?.kind else { continue }
-            for case let link? in kind.links where link.isToMany && link.isFollowedOnDeletion {
+            for case let link? in kind.links where link.isToMany && (link.isFollowedOnDeletion || recorder != nil) {
                 try readLists(link.name, of: same)
             }
         }
@@ -82,11 +89,11 @@ extension ObjectContext {
     }
 
     /// Takes deleted objects out of the relationships of those that stay.
-    private func nullify(_ deleted: [Object]) throws {
+    func nullify(_ deleted: [Object], followingRules: Bool = true) throws {
         var leaving: [ObjectID: [String: Set<ObjectID>]] = [:]
         for object in deleted {
-            let isNew = object.state.contains(.inserted)
-            for case let link? in object.kind.links where isNew || link.deleteRule == .nullify {
+            let takesAll = !followingRules || object.state.contains(.inserted)
+            for case let link? in object.kind.links where takesAll || link.deleteRule == .nullify {
                 guard let inverse = link.inverseName else { continue }
                 for id in object.destinationIDs(link) {
                     leaving[id, default: [:]][inverse, default: []].insert(object.identity)

@@ -28,6 +28,7 @@ extension ObjectContext {
     /// Puts new identities in the place of temporary ones, here and in every child context.
     func replace(_ identities: [ObjectID: ObjectID]) {
         guard !identities.isEmpty else { return }
+        recorder?.noteIdentities(identities)
         for (old, new) in identities {
             if let entry = registry.removeValue(forKey: old) {
                 registry[new] = entry

@@ -4,6 +4,7 @@ extension ObjectContext {
     /// Gives up every change since the last save; new objects leave the context.
     package func rollback() {
         lock.withLock {
+            recorder?.forget()
             let objects = changed
             changed = []
             pendingDeletions = []
@@ -22,6 +23,7 @@ extension ObjectContext {
     /// Forgets every object: those that somebody holds are of no use any more.
     package func reset() {
         lock.withLock {
+            recorder?.forget()
             let objects = registry.values.compactMap(\.object)
             let (unsaved, ahead) = (changed, prefetched)
             changed = []
@@ -46,7 +48,7 @@ extension ObjectContext {
             guard object.isPending else { return object.becomeFault() }
             guard mergingChanges else {
                 if object.state.contains(.deleted) { object.state.remove(.deleted) }
-                try object.takeBack(object.kind.relationships, in: self)
+                try withoutRecording { try object.takeBack(object.kind.relationships, in: self) }
                 object.becomeFault()
                 return
             }
@@ -54,7 +56,7 @@ extension ObjectContext {
             guard let stored = try source.snapshots(of: [object.identity]).first else {
                 throw object.gone("Its row is not in the store.")
             }
-            try object.rebase(onto: stored, in: self) { _, isOurs, _ in isOurs }
+            try withoutRecording { try object.rebase(onto: stored, in: self) { _, isOurs, _ in isOurs } }
         }
     }
 
@@ -72,32 +74,36 @@ extension ObjectContext {
     package func merge(_ saved: SavedChanges) throws {
         try lock.withLock {
             try settle()
-            for id in saved.updated.union(saved.inserted) {
-                guard let object = registry[id]?.object, !(settings.keepsConflicts && object.isPending) else {
-                    continue
-                }
-                object.discardPartialValues()
-                guard !object.state.contains(.fault) else { continue }
-                if object.state.contains(.deleted) {
-                    // A deletion stays too, over what was saved.
-                    if let stored = try source.snapshots(of: [id]).first { object.version = stored.version }
-                    continue
-                }
-                do {
-                    try refresh(object, mergingChanges: true)
-                } catch let error as MigrationError where error.code == .objectGone {
-                    try drop(object)
-                }
-            }
-            for id in saved.deleted {
-                guard let object = registry[id]?.object else { continue }
-                // What both deleted is no conflict.
-                let keeps = settings.keepsConflicts && object.isPending && !object.state.contains(.deleted)
-                if !keeps { try drop(object) }
-            }
-            if !saved.deleted.isEmpty { forgetDestinations(saved.deleted) }
+            try withoutRecording { try take(saved) }
             for child in children.compactMap(\.context) { child.mergeIfAutomatic(saved) }
         }
+    }
+
+    private func take(_ saved: SavedChanges) throws {
+        for id in saved.updated.union(saved.inserted) {
+            guard let object = registry[id]?.object, !(settings.keepsConflicts && object.isPending) else {
+                continue
+            }
+            object.discardPartialValues()
+            guard !object.state.contains(.fault) else { continue }
+            if object.state.contains(.deleted) {
+                // A deletion stays too, over what was saved.
+                if let stored = try source.snapshots(of: [id]).first { object.version = stored.version }
+                continue
+            }
+            do {
+                try refresh(object, mergingChanges: true)
+            } catch let error as MigrationError where error.code == .objectGone {
+                try drop(object)
+            }
+        }
+        for id in saved.deleted {
+            guard let object = registry[id]?.object else { continue }
+            // What both deleted is no conflict.
+            let keeps = settings.keepsConflicts && object.isPending && !object.state.contains(.deleted)
+            if !keeps { try drop(object) }
+        }
+        if !saved.deleted.isEmpty { forgetDestinations(saved.deleted) }
     }
 
     func mergeIfAutomatic(_ saved: SavedChanges) {

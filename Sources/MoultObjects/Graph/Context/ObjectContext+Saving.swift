@@ -15,11 +15,11 @@ extension ObjectContext {
             guard !changed.isEmpty else { return (SavedChanges(), []) }
             try validate()
             guard let parent else {
-                let saved = try saveToStores()
+                let saved = try withoutRecording { try saveToStores() }
                 mergeElsewhere(saved)
                 return (saved, observers.bodies + coordinator.saveObservers)
             }
-            let saved = try save(into: parent)
+            let saved = try withoutRecording { try save(into: parent) }
             for other in parent.children.compactMap(\.context) where other !== self { other.mergeIfAutomatic(saved) }
             return (saved, observers.bodies)
         }

@@ -7,7 +7,7 @@ import Synchronization
 /// It may be used from any thread: everything happens under the lock of its tree. Its objects are not `Sendable`; use
 /// them inside ``perform(_:)``, and hand identities to others.
 ///
-/// An object without changes is held weakly: enumerating a million of them keeps none. There is no undo.
+/// An object without changes is held weakly: enumerating a million of them keeps none.
 package final class ObjectContext: @unchecked Sendable {
     package let coordinator: ObjectCoordinator
     package let parent: ObjectContext?
@@ -34,6 +34,10 @@ package final class ObjectContext: @unchecked Sendable {
     /// Set, a new object whose unique values are taken gives what it holds to the one that has them, whatever the merge
     /// policy; it is called with both before the new one goes.
     package var upserting: ((_ new: Object, _ kept: Object) -> Void)?
+    /// Set while changes can be taken back.
+    var recorder: ChangeRecorder? {
+        didSet { for kind in kinds.values { kind.recorder = recorder } }
+    }
     private(set) var kinds: [String: ObjectKind] = [:]
     private var lastKind: ObjectKind?
     var settings = Settings()

@@ -96,6 +96,7 @@ extension Object {
 
     /// Makes the object one of those that the next save writes.
     func noteUpdate() {
+        kind.recorder?.note(self)
         if state.isDisjoint(with: [.inserted, .updated]) { state.insert(.updated) }
         if !state.contains(.listed) {
             state.insert(.listed)

@@ -135,7 +135,7 @@ extension Object {
 
     private func include(_ id: ObjectID, in link: RelationshipLink) throws {
         try fire()
-        if link.isOrdered { _ = try list(link) }
+        try readBeforeChange(link)
         noteUpdate()
         if case .toMany(var ids)? = values[link.position] {
             // The list is taken out and put back, so that it is not copied.
@@ -152,12 +152,19 @@ extension Object {
         kind.noteChange?(self, link.position)
     }
 
+    /// Reads a list that has to be known whole before it changes.
+    private func readBeforeChange(_ link: RelationshipLink) throws {
+        guard link.isOrdered || kind.recorder != nil else { return }
+        _ = try list(link)
+        kind.recorder?.noteList(of: self, at: link.position)
+    }
+
     func exclude(_ id: ObjectID, from name: String) throws { try exclude([id], from: name) }
 
     func exclude(_ gone: Set<ObjectID>, from name: String) throws {
         try fire()
         guard let link = kind.links[try kind.position(of: name)] else { return }
-        if link.isOrdered { _ = try list(link) }
+        try readBeforeChange(link)
         if case .toMany(var ids)? = values[link.position] {
             noteUpdate()
             values[link.position] = nil

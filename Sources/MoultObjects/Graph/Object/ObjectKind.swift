@@ -25,6 +25,8 @@ final class ObjectKind {
     let rules: ValidationRules
     /// See ``ObjectContext/noteChange``.
     var noteChange: ((Object, Int?) -> Void)?
+    /// Notes each object before it changes, where changes can be taken back.
+    var recorder: ChangeRecorder?
     private let reads: PropertyReads?
     /// By position, whether its reading has been noted.
     private var isNoted: [Bool]
@@ -43,6 +45,7 @@ final class ObjectKind {
         keptByInverse = positions.filter { [links] in links[$0]?.isKeptByInverse == true }
         rules = try ValidationRules(shape)
         noteChange = context.noteChange
+        recorder = context.recorder
         reads = context.coordinator.reads
         isNoted = reads == nil ? [] : Array(repeating: false, count: shape.properties.count)
     }

@@ -1,0 +1,49 @@
+import Foundation
+import MoultObjects
+
+/// Registers what changes in a context with an undo manager.
+///
+/// A group of changes ends when the context follows its pending changes, and whenever the manager says that it is about
+/// to open, close or run a group.
+package final class ContextUndo {
+    package let manager: UndoManager
+    private weak var context: ObjectContext?
+    private let note: (Result<[(Object, ChangeStep.Reversal)], any Error>) -> Void
+    private var checkpoints: (any NSObjectProtocol)?
+
+    /// - Parameter note: is told which objects an undo or redo has changed, each with how, or what prevented it.
+    package init(
+        _ context: ObjectContext, _ manager: UndoManager,
+        note: @escaping (Result<[(Object, ChangeStep.Reversal)], any Error>) -> Void
+    ) {
+        self.manager = manager
+        self.context = context
+        self.note = note
+        checkpoints = NotificationCenter.default.addObserver(
+            forName: .NSUndoManagerCheckpoint, object: manager, queue: nil
+        ) { [weak context] _ in context?.takeChangeStep() }
+        context.recordChanges { [weak self] step in self?.register(step) }
+    }
+
+    deinit {
+        if let checkpoints { NotificationCenter.default.removeObserver(checkpoints) }
+        context?.recordChanges(nil)
+    }
+
+    private func register(_ step: ChangeStep) {
+        manager.registerUndo(withTarget: self) { undo in
+            guard let context = undo.context else { return }
+            undo.note(Result { try context.takeBack(step) })
+        }
+    }
+
+    /// Forgets what could be undone, as after a rollback.
+    package func forget() { manager.removeAllActions(withTarget: self) }
+
+    /// Ends the group of an event.
+    package func endEvent() {
+        #if !canImport(Darwin)
+            manager.endEvent()
+        #endif
+    }
+}
