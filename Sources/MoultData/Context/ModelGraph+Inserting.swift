@@ -21,7 +21,7 @@ extension ModelGraph {
 
     /// Inserts a model and every model that it refers to, with all their values.
     func insert(_ root: any PersistentModel) throws -> Object {
-        var taken: [(object: Object, values: [String: OwnValues.Value])] = []
+        var taken: [(object: Object, values: NamedValues)] = []
         var waiting = [root]
         var first: Object?
         while let model = waiting.popLast() {
@@ -29,9 +29,7 @@ extension ModelGraph {
             let (object, values) = try makeObject(model)
             if first == nil { first = object }
             taken.append((object, values))
-            for case let destinations in values.values.map(\.destinations) where !destinations.isEmpty {
-                waiting += destinations.reversed()
-            }
+            for (_, value) in values { waiting += value.destinations.reversed() }
         }
         for (object, values) in taken { try link(object, values) }
         guard let first else { return try object(root) }
@@ -46,8 +44,8 @@ extension ModelGraph {
         else { return }
         let isChild = model._$ownValues.contains { part in
             part.values.contains { name, value in
-                guard case .relationship(_, inverse: .some)? = shape[name] else { return false }
-                return value.destinations.contains(where: isHere)
+                guard value.destinations.contains(where: isHere) else { return false }
+                return if case .relationship(_, inverse: .some)? = shape[name] { true } else { false }
             }
         }
         guard isChild else { return }
@@ -65,8 +63,11 @@ extension ModelGraph {
         return backing.object.context == nil
     }
 
-    /// Makes the object of a model, with the values of its attributes.
-    private func makeObject(_ model: any PersistentModel) throws -> (Object, [String: OwnValues.Value]) {
+    /// The columns of a model, or its relationships, each with its value.
+    private typealias NamedValues = [(name: String, value: OwnValues.Value)]
+
+    /// Makes the object of a model, with the values of its attributes; the relationships are to be set.
+    private func makeObject(_ model: any PersistentModel) throws -> (Object, NamedValues) {
         let binding = try stack.binding(type(of: model))
         let object = try objects.insert(binding.entityName)
         let (values, refusals) = values(of: model, binding)
@@ -74,16 +75,18 @@ extension ModelGraph {
         model.persistentBackingData = backing
         object.face = model
         if !refusals.isEmpty { self.refusals[ObjectIdentifier(object)] = refusals }
-        var relationships: [String: OwnValues.Value] = [:]
-        for (name, value) in values {
-            guard case .attribute(let value) = value else {
-                relationships[name] = value
-                continue
-            }
-            do {
-                try object.setAttribute(name, value)
-            } catch let error as MigrationError {
-                backing.refuse(String(name.prefix { $0 != "." }), error)
+        var relationships: NamedValues = []
+        try object.change {
+            for (name, value) in values {
+                guard case .attribute(let value) = value else {
+                    relationships.append((name, value))
+                    continue
+                }
+                do {
+                    try object.setAttribute(name, value)
+                } catch let error as MigrationError {
+                    backing.refuse(String(name.prefix { $0 != "." }), error)
+                }
             }
         }
         backing.keep()
@@ -92,25 +95,25 @@ extension ModelGraph {
 
     private func values(
         of model: any PersistentModel, _ binding: ModelBinding
-    ) -> ([String: OwnValues.Value], [String: MigrationError]) {
+    ) -> (NamedValues, [String: MigrationError]) {
         guard let backing = model.persistentBackingData as? ObjectBacking else {
             let parts = model._$ownValues
             if parts.count == 1, let only = parts.first { return (only.values, only.refusals) }
-            return parts.reduce(into: ([:], [:])) { all, part in
-                all.0.merge(part.values) { $1 }
+            return parts.reduce(into: ([], [:])) { all, part in
+                all.0 += part.values
                 all.1.merge(part.refusals) { $1 }
             }
         }
-        let values = binding.properties.compactMap { $0 }.flatMap { property in
-            property.paths.map { ($0, backing.lastValue(property, $0)) }
+        let values = binding.distinctProperties.flatMap { property in
+            property.paths.map { (name: $0, value: backing.lastValue(property, $0)) }
         }
-        return (Dictionary(values) { first, _ in first }, [:])
+        return (values, [:])
     }
 
     /// Lists first: a to-one that was set says more than the list of the other end, which may never have been told.
-    private func link(_ object: Object, _ values: [String: OwnValues.Value]) throws {
+    private func link(_ object: Object, _ values: NamedValues) throws {
         guard !values.isEmpty else { return }
-        let sorted = values.sorted { $0.key.precedesInByteOrder($1.key) }
+        let sorted = values.sorted { $0.name.precedesInByteOrder($1.name) }
         for case (let name, .toMany(let models?)) in sorted where !models.isEmpty {
             for model in models { try object.add(try self.object(model), to: name) }
         }

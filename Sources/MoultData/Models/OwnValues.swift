@@ -20,9 +20,11 @@ public final class OwnValues: BackingData {
         }
     }
 
-    package private(set) var values: [String: Value] = [:]
+    /// In the order in which they were set first. A class has few properties: looking through their names is faster than
+    /// a dictionary of them.
+    @exclusivity(unchecked) package private(set) var values: [(name: String, value: Value)] = []
     /// Values that could not be kept, by property.
-    package private(set) var refusals: [String: MigrationError] = [:]
+    @exclusivity(unchecked) package private(set) var refusals: [String: MigrationError] = [:]
 
     /// The objects among which a relationship leads, once one does; ``_wasWritten(by:)`` has them take the model in.
     private(set) weak var host: ModelGraph?
@@ -40,7 +42,7 @@ public final class OwnValues: BackingData {
 
     /// The value that was set for an attribute; nil where none was.
     public func attribute(_ key: String) -> AttributeValue? {
-        if case .attribute(let value)? = values[key] { value } else { nil }
+        if case .attribute(let value)? = value(key) { value } else { nil }
     }
     /// Sets an attribute, and forgets a refusal of its value.
     public func setAttribute(_ key: String, _ value: AttributeValue?) { set(key, .attribute(value)) }
@@ -52,7 +54,7 @@ public final class OwnValues: BackingData {
 
     /// The model that was set for a to-one relationship; nil where none was.
     public func toOne(_ key: String) -> (any PersistentModel)? {
-        if case .toOne(let model)? = values[key] { model } else { nil }
+        if case .toOne(let model)? = value(key) { model } else { nil }
     }
     /// Sets a to-one relationship, and remembers the context that the destination belongs to.
     public func setToOne(_ key: String, _ model: (any PersistentModel)?) {
@@ -62,7 +64,7 @@ public final class OwnValues: BackingData {
 
     /// The models that were set for a to-many relationship; nil where it was never set.
     public func toMany(_ key: String) -> [any PersistentModel]? {
-        if case .toMany(let models)? = values[key] { models } else { nil }
+        if case .toMany(let models)? = value(key) { models } else { nil }
     }
     /// Sets a to-many relationship, and remembers the context that a destination belongs to.
     public func setToMany(_ key: String, _ models: [any PersistentModel]?) {
@@ -83,9 +85,16 @@ public final class OwnValues: BackingData {
     /// Offers the model to the context of an object that one of its relationships leads to, where there is one.
     public func _wasWritten<Model: PersistentModel>(by model: Model) { host?.insertIfChild(model) }
 
+    private func value(_ key: String) -> Value? { values.first { $0.name == key }?.value }
+
     private func set(_ key: String, _ value: Value) {
-        // An object that a context reads begins with the nil of its optional properties, which is released at once.
-        if !value.isEmpty || !values.isEmpty && values[key] != nil { values[key] = value }
+        if let place = values.firstIndex(where: { $0.name == key }) {
+            values[place].value = value
+        } else if !value.isEmpty {
+            // An object that a context reads begins with the nil of its optional properties, which is released at once.
+            if values.isEmpty { values.reserveCapacity(12) }
+            values.append((key, value))
+        }
         if !refusals.isEmpty { refusals[key] = nil }
     }
 }

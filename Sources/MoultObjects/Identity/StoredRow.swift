@@ -51,7 +51,10 @@ struct StoredRow: @unchecked Sendable {
     /// Longer ones are made once and kept, so that looking at one twice does not cost more than looking at it.
     fileprivate static let longest = 128
 
-    var count: Int { memory.header.count }
+    // The header is read through its address: nobody writes it, so access to it needs no check.
+    var count: Int { memory.withUnsafeMutablePointerToHeader { $0.pointee.count } }
+    private var destinations: Destinations { memory.withUnsafeMutablePointerToHeader { $0.pointee.destinations } }
+    private var others: [ObjectValue] { memory.withUnsafeMutablePointerToHeader { $0.pointee.others } }
 
     func isSame(as other: Self) -> Bool { memory === other.memory }
 
@@ -67,7 +70,7 @@ struct StoredRow: @unchecked Sendable {
     subscript(position: Int) -> ObjectValue? {
         let tag = tag(at: position)
         guard tag < Self.firstDestination else {
-            let destinations = memory.header.destinations
+            let destinations = destinations
             let name = destinations.entityNames[Int(tag - Self.firstDestination)]
             return .toOne(
                 ObjectID(store: destinations.store, entityName: name, key: Int64(bitPattern: word(at: position))))
@@ -87,14 +90,14 @@ struct StoredRow: @unchecked Sendable {
         case .binary: withBytes(at: position) { made(.binary($0)) }
         case .uuid: withBytes(at: position) { made(.uuid($0)) }
         case .transformable: withBytes(at: position) { made(.transformable($0)) }
-        case .other: memory.header.others[Int(word(at: position))]
+        case .other: others[Int(word(at: position))]
         }
     }
 
     private func made(_ plain: PlainValue) -> ObjectValue { .attribute(AttributeValue(plain)) }
 
     private func tag(at position: Int) -> UInt8 {
-        let count = memory.header.count
+        let count = count
         precondition(position >= 0 && position < count)
         return memory.withUnsafeMutablePointerToElements { $0[count * 8 + position] }
     }
@@ -111,7 +114,7 @@ struct StoredRow: @unchecked Sendable {
         return memory.withUnsafeMutablePointerToElements {
             body(
                 UnsafeRawBufferPointer(
-                    start: $0 + memory.header.count * 9 + Int(truncatingIfNeeded: word & 0xFFFF_FFFF),
+                    start: $0 + count * 9 + Int(truncatingIfNeeded: word & 0xFFFF_FFFF),
                     count: Int(truncatingIfNeeded: word >> 32)))
         }
     }

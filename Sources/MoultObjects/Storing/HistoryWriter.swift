@@ -13,6 +13,9 @@ package final class HistoryWriter {
     private let hasStrings: Bool
     private var slots: [String: [HistorySlots.Slot: Int]] = [:]
     private var toManyCounts: [String: Int] = [:]
+    /// The statements that write a change, by the number of tombstones.
+    private var statements: [Int: Statement] = [:]
+    private var changeNumber: Int?
     private var transaction: Int64?
     /// Who writes, from one transaction to the next.
     var author: String?
@@ -42,6 +45,7 @@ package final class HistoryWriter {
 
     func begin(author: String?, contextName: String?) {
         transaction = nil
+        changeNumber = nil
         self.author = author
         self.contextName = contextName
     }
@@ -58,10 +62,16 @@ package final class HistoryWriter {
 
     /// - Parameter properties: the names of those that changed.
     package func updated(_ entity: EntityColumns, _ key: Int64, properties: some Sequence<String>) throws {
-        try updated(entity, key, Set(properties.flatMap(entity.historySlots)))
+        try updated(entity, key, bits(of: Set(properties.flatMap(entity.historySlots)), entity))
     }
 
-    func updated(_ entity: EntityColumns, _ key: Int64, _ changed: Set<HistorySlots.Slot>) throws {
+    /// - Parameter bits: what ``bits(of:_:)`` makes of the slots that changed.
+    func updated(_ entity: EntityColumns, _ key: Int64, _ bits: [UInt8]) throws {
+        try write(.update, entity.number, key, columns: bits)
+    }
+
+    /// `ZCOLUMNS` of a change of these slots.
+    func bits(of changed: Set<HistorySlots.Slot>, _ entity: EntityColumns) -> [UInt8] {
         let places = places(of: entity)
         var bits = [UInt8](repeating: 0, count: (places.count + 7) / 8)
         let name = entity.shape.entity.name
@@ -70,7 +80,7 @@ package final class HistoryWriter {
         for (slot, place) in places where changed.contains(slot) || (all && slot.isToMany) {
             bits[place / 8] |= 0x80 >> UInt8(place % 8)
         }
-        try write(.update, entity.number, key, columns: bits)
+        return bits
     }
 
     /// - Parameter kept: the values of the attributes that are preserved after deletion, in the order of
@@ -99,12 +109,9 @@ extension HistoryWriter {
     ) throws {
         let transaction = try self.transaction ?? makeTransaction()
         let kept = kept.prefix(tombstones)
-        let names = kept.indices.map { ", ZTOMBSTONE\($0)" }.joined()
-        let parameters = String(repeating: ", ?", count: kept.count)
-        let statement = try writer.statement(
-            "INSERT INTO ACHANGE (Z_PK, Z_ENT, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZTRANSACTIONID, ZCOLUMNS\(names)) "
-                + "VALUES (?, ?, ?, ?, ?, ?, ?\(parameters))")
-        let entity = try number(of: "CHANGE")
+        let statement = try statement(keeping: kept.count)
+        let entity = try changeNumber ?? number(of: "CHANGE")
+        changeNumber = entity
         try statement.bind(writer.keys.next(entity, table: "ACHANGE"), at: 1)
         try statement.bind(Int64(entity), at: 2)
         try statement.bind(change.rawValue, at: 3)
@@ -118,6 +125,17 @@ extension HistoryWriter {
         }
         for (position, value) in kept.enumerated() { try statement.bind(value, at: position + 8) }
         try statement.run()
+    }
+
+    private func statement(keeping count: Int) throws -> Statement {
+        if let known = statements[count] { return known }
+        let names = (0..<count).map { ", ZTOMBSTONE\($0)" }.joined()
+        let parameters = String(repeating: ", ?", count: count)
+        let made = try writer.connection.prepare(
+            "INSERT INTO ACHANGE (Z_PK, Z_ENT, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZTRANSACTIONID, ZCOLUMNS\(names)) "
+                + "VALUES (?, ?, ?, ?, ?, ?, ?\(parameters))")
+        statements[count] = made
+        return made
     }
 
     private func makeTransaction() throws -> Int64 {

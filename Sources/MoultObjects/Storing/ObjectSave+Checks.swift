@@ -5,7 +5,7 @@ extension ObjectSave {
     /// Gives every new object its key.
     func giveKeys() throws {
         newKeys.reserveCapacity(changes.inserted.count)
-        rows.reserveCapacity(changes.inserted.count)
+        rows.reserveCapacity(changes.inserted.count + changes.updated.count + changes.deleted.count)
         outcome.permanentIDs.reserveCapacity(changes.inserted.count)
         for insertion in changes.inserted {
             let id = insertion.id
@@ -53,23 +53,24 @@ extension ObjectSave {
 
     /// Compares the versions that the changes were made over with the stored ones.
     func readVersions() throws {
-        let stored = try storedVersions()
-        for deletion in changes.deleted {
+        let stored = try storedVersions(changes.updated.map(\.id) + changes.deleted.map(\.id))
+        for (place, deletion) in changes.deleted.enumerated() {
             let entity = try store.columns(of: deletion.id.entityName)
             try name(deletion.id, RowKey(root: entity.root, key: try store.key(of: deletion.id)), .deleted)
-            let version = stored[deletion.id]
+            let version = stored[changes.updated.count + place]
             if let expected = deletion.version, expected != version {
                 try addConflict(deletion.id, expected: expected)
             } else if version != nil {
                 deletions.append(PendingDeletion(id: deletion.id, entity: entity))
             }
         }
-        for update in changes.updated {
+        updates.reserveCapacity(changes.updated.count)
+        for (place, update) in changes.updated.enumerated() {
             let entity = try store.columns(of: update.id.entityName)
             let isEmpty = update.values.isEmpty
             try name(
                 update.id, RowKey(root: entity.root, key: try store.key(of: update.id)), isEmpty ? .present : .updated)
-            guard let version = stored[update.id], update.version == nil || update.version == version else {
+            guard let version = stored[place], update.version == nil || update.version == version else {
                 try addConflict(update.id, expected: update.version ?? 0)
                 continue
             }
@@ -98,15 +99,16 @@ extension ObjectSave {
         }.sorted { $0.position < $1.position }
     }
 
-    /// `Z_OPT` of the objects that are updated or deleted and that are there.
-    private func storedVersions() throws -> [ObjectID: Int64] {
-        var versions: [ObjectID: Int64] = [:]
-        let ids = changes.updated.map(\.id) + changes.deleted.map(\.id)
-        for (entityName, ids) in Dictionary(grouping: ids, by: \.entityName) {
+    /// `Z_OPT` of each of the objects; nil for one that is not there.
+    private func storedVersions(_ ids: [ObjectID]) throws -> [Int64?] {
+        var places: [String: [Int64: Int]] = [:]
+        for (place, id) in ids.enumerated() { places[id.entityName, default: [:]][try store.key(of: id)] = place }
+        var versions = [Int64?](repeating: nil, count: ids.count)
+        for (entityName, places) in places {
             let entity = try store.columns(of: entityName)
             let query = "SELECT Z_PK, Z_OPT FROM \(entity.table.quotedName) WHERE Z_ENT = \(entity.number)"
-            try writer.forEachRow("\(query) AND Z_PK IN (?)", keys: try ids.map(store.key)) { row in
-                versions[permanentID(entityName, row.integer(0))] = row.integer(1)
+            try writer.forEachRow("\(query) AND Z_PK IN (?)", keys: places.keys.sorted()) { row in
+                if let place = places[row.integer(0)] { versions[place] = row.integer(1) }
             }
         }
         return versions

@@ -6,7 +6,6 @@ extension ObjectSave {
     // MARK: - New objects
 
     func insertRows() throws {
-        outcome.versions.reserveCapacity(changes.inserted.count + updates.count)
         for insertion in changes.inserted {
             let entity = try store.columns(of: insertion.id.entityName)
             let key = try key(of: insertion.id)
@@ -104,9 +103,10 @@ extension ObjectSave {
                     place: update.id.description, remedy: "Give a value of the property's own kind.")
             }
         }
-        try replaceExternal(in: update, values.map(\.position))
+        let positions = values.map(\.position)
+        try replaceExternal(in: update, positions)
         let version = changes.keepsVersions ? update.version : update.version &+ 1
-        let updater = try store.updater(update.entity, values.map(\.position))
+        let updater = try store.updater(update.entity, positions)
         try naming(update.id) {
             try updater.update(key, version: version, values) { destination in
                 ObjectReference(entityName: destination.entityName, primaryKey: try self.key(of: destination))
@@ -115,10 +115,21 @@ extension ObjectSave {
             }
         }
         outcome.versions[update.id] = version
-        if store.history != nil {
-            changedSlots.append((update.entity, key, slots(of: update, written: values.map(\.position))))
+        if let history = store.history {
+            changedColumns.append((update.entity, key, columns(of: update, written: positions, history)))
         }
         for link in relinked { follow(link.relationship, of: update.entity, key, from: link.old, to: link.new) }
+    }
+
+    private func columns(of update: PendingUpdate, written: [Int], _ history: HistoryWriter) -> [UInt8] {
+        if let last = lastColumns, last.entity === update.entity, last.written == written,
+            last.given.elementsEqual(update.values.lazy.map(\.position))
+        {
+            return last.bits
+        }
+        let bits = history.bits(of: slots(of: update, written: written), update.entity)
+        lastColumns = (update.entity, update.values.map(\.position), written, bits)
+        return bits
     }
 
     /// What history says of a change: an entity number or a place only where it did change.
@@ -183,7 +194,10 @@ extension ObjectSave {
             let id = permanentID(name, row.key)
             outcome.versions[id] = version
             outcome.recomputed.insert(id)
-            if store.history != nil { changedSlots.append((try store.columns(of: name), row.key, slots)) }
+            if let history = store.history {
+                let entity = try store.columns(of: name)
+                changedColumns.append((entity, row.key, history.bits(of: slots, entity)))
+            }
         }
     }
 
@@ -198,7 +212,7 @@ extension ObjectSave {
         for insertion in changes.inserted {
             try history.inserted(try store.columns(of: insertion.id.entityName), try key(of: insertion.id))
         }
-        for change in changedSlots { try history.updated(change.entity, change.key, change.slots) }
+        for change in changedColumns { try history.updated(change.entity, change.key, change.bits) }
         for deletion in tombstones { try history.deleted(deletion.entity, deletion.key, kept: deletion.kept) }
     }
 }

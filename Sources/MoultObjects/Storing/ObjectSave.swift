@@ -21,7 +21,9 @@ final class ObjectSave {
     var givenLists: Set<ListKey> = []
     var emptied: [EmptiedColumn] = []
     /// What changed of each updated object, where the store keeps history.
-    var changedSlots: [(entity: EntityColumns, key: Int64, slots: Set<HistorySlots.Slot>)] = []
+    var changedColumns: [(entity: EntityColumns, key: Int64, bits: [UInt8])] = []
+    /// The last of these, which is most often that of the next object too.
+    var lastColumns: (entity: EntityColumns, given: [Int], written: [Int], bits: [UInt8])?
     var tombstones: [(entity: EntityColumns, key: Int64, kept: [SQLiteValue])] = []
     /// Rows that the save changes without naming them, each with what changes.
     var touched: [RowKey: Set<HistorySlots.Slot>] = [:]
@@ -38,6 +40,7 @@ final class ObjectSave {
         try checkDestinations()
         try checkUniqueness()
         guard conflicts.isEmpty else { throw SaveConflicts(conflicts: conflicts) }
+        outcome.versions.reserveCapacity(changes.inserted.count + updates.count)
         try deleteRows()
         try emptyUniqueColumns()
         for update in updates { try write(update) }

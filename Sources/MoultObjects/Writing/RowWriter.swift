@@ -77,12 +77,15 @@ final class RowWriter {
     /// - Parameter query: has `(?)` where the keys belong.
     func forEachRow(_ query: String, keys: [Int64], _ body: (Statement) throws -> Void) throws {
         var rest = keys[...]
+        var parameters = (count: 0, text: "")
         while let first = rest.first {
             let count = rest.count == 1 ? 1 : rest.count <= 16 ? 16 : 256
             let batch = Array(rest.prefix(count))
             rest = rest.dropFirst(count)
-            let parameters = repeatElement("?", count: count).joined(separator: ", ")
-            let statement = try statement(query.replacing("(?)", with: "(\(parameters))"))
+            if parameters.count != count {
+                parameters = (count, "(" + repeatElement("?", count: count).joined(separator: ", ") + ")")
+            }
+            let statement = try statement(query.replacing("(?)", with: parameters.text))
             for position in 0..<count {
                 try statement.bind(position < batch.count ? batch[position] : first, at: position + 1)
             }

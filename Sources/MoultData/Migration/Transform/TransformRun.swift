@@ -56,7 +56,7 @@ final class TransformRun {
         model.persistentBackingData = backing
         for part in parts {
             if let refusal = part.refusals.values.first { throw refusal }
-            for (key, value) in part.values.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+            for (key, value) in part.values.sorted(by: { $0.name.precedesInByteOrder($1.name) }) {
                 switch value {
                 case .attribute(let value): backing.setAttribute(key, value)
                 case .toOne(let destination): if destination != nil { backing.setToOne(key, destination) }

@@ -13,6 +13,14 @@ extension ObjectContext {
         }
     }
 
+    /// The destination of a to-one relationship. One that has to be read is held until the next fetch, so that a walk
+    /// that comes back to it does not read it again.
+    func destination(with id: ObjectID) throws -> Object {
+        let object = try object(with: id)
+        if object.state.contains(.fault) { walked.add(object) }
+        return object
+    }
+
     /// Fills the faults among these; those whose rows are gone stay what they are.
     func fill(_ ids: [ObjectID]) throws {
         for snapshot in try source.snapshots(of: ids) {

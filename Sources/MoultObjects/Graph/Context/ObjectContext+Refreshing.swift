@@ -5,6 +5,7 @@ extension ObjectContext {
     package func rollback() {
         lock.withLock {
             recorder?.forget()
+            walked.forget()
             let objects = changed
             changed = []
             pendingDeletions = []
@@ -26,6 +27,7 @@ extension ObjectContext {
             recorder?.forget()
             let objects = registry.values.compactMap(\.object)
             let (unsaved, ahead) = (changed, prefetched)
+            walked.forget()
             changed = []
             pendingDeletions = []
             assignedStores = [:]
@@ -64,6 +66,7 @@ extension ObjectContext {
     package func refreshAll() throws {
         try lock.withLock {
             try settle()
+            walked.forget()
             for object in registry.values.compactMap(\.object) { try refresh(object, mergingChanges: true) }
         }
     }
@@ -74,6 +77,7 @@ extension ObjectContext {
     package func merge(_ saved: SavedChanges) throws {
         try lock.withLock {
             try settle()
+            walked.forget()
             try withoutRecording { try take(saved) }
             for child in children.compactMap(\.context) { child.mergeIfAutomatic(saved) }
         }

@@ -11,6 +11,7 @@ extension ObjectContext {
     @discardableResult package func save() throws -> SavedChanges {
         let saved = try lock.withLock { () throws -> (SavedChanges, [SaveObservers.Observer]) in
             try settle()
+            walked.forget()
             forgetUnchanged()
             guard !changed.isEmpty else { return (SavedChanges(), []) }
             try validate()
@@ -63,7 +64,7 @@ extension ObjectContext {
         var attempts = 0
         while let part = try nextStore() {
             do {
-                try finish(part.objects, try part.store.save(part.changes), &saved)
+                try finish(part, try part.store.save(part.changes), &saved)
             } catch let conflicts as SaveConflicts {
                 attempts += 1
                 // A store that others write all the time may conflict again and again.
@@ -81,6 +82,8 @@ extension ObjectContext {
         let store: ObjectStore
         let objects: [Object]
         let changes: ObjectChanges
+        /// Which of the objects are among the updates.
+        let isUpdated: [Bool]
     }
 
     /// What the next store has to write; nil when all is saved.
@@ -90,9 +93,9 @@ extension ObjectContext {
             let isOnly = coordinator.stores.count == 1
             let objects = isOnly ? changed : try changed.filter { try self.store(for: $0) === store }
             if !isOnly { try checkStores(of: objects, store) }
-            let changes = changes(of: objects)
+            let (changes, isUpdated) = changes(of: objects)
             if !changes.inserted.isEmpty || !changes.updated.isEmpty || !changes.deleted.isEmpty {
-                return StorePart(store: store, objects: objects, changes: changes)
+                return StorePart(store: store, objects: objects, changes: changes, isUpdated: isUpdated)
             }
             for object in objects { object.commit() }
             forgetUnchanged()
@@ -123,11 +126,12 @@ extension ObjectContext {
         }
     }
 
-    private func changes(of objects: [Object]) -> ObjectChanges {
+    private func changes(of objects: [Object]) -> (ObjectChanges, isUpdated: [Bool]) {
         var changes = ObjectChanges()
+        var isUpdated = [Bool](repeating: false, count: objects.count)
         changes.author = transactionAuthor
         changes.contextName = name
-        for object in objects {
+        for (place, object) in objects.enumerated() {
             if object.state.contains(.deleted) {
                 changes.deleted.append(.init(id: object.identity, version: object.version))
             } else if object.state.contains(.inserted) {
@@ -136,15 +140,19 @@ extension ObjectContext {
                 let values = object.updatedValues
                 if values.isEmpty { continue }
                 changes.updated.append(.init(id: object.identity, version: object.version, values: values))
+                isUpdated[place] = true
             }
         }
-        return changes
+        return (changes, isUpdated)
     }
 
-    private func finish(_ objects: [Object], _ outcome: SaveOutcome, _ saved: inout SavedChanges) throws {
+    private func finish(_ part: StorePart, _ outcome: SaveOutcome, _ saved: inout SavedChanges) throws {
+        let objects = part.objects
         replace(outcome.permanentIDs)
         var fresh: [Object] = []
-        for object in objects {
+        saved.inserted.reserveCapacity(saved.inserted.count + part.changes.inserted.count)
+        saved.updated.reserveCapacity(saved.updated.count + part.changes.updated.count)
+        for (object, isUpdated) in zip(objects, part.isUpdated) {
             if object.state.contains(.deleted) {
                 saved.deleted.insert(object.identity)
                 forgetLists(with: object)
@@ -154,7 +162,7 @@ extension ObjectContext {
             }
             if object.state.contains(.inserted) {
                 saved.inserted.insert(object.identity)
-            } else if object.differsFromStore {
+            } else if isUpdated || object.differsFromStore {
                 saved.updated.insert(object.identity)
             }
             object.commit()

@@ -24,6 +24,7 @@ package final class ObjectContext: @unchecked Sendable {
     var assignedStores: [ObjectID: ObjectStore] = [:]
     /// What the last fetch read ahead.
     var prefetched: [Object] = []
+    var walked = WalkedObjects()
     var observers = SaveObservers()
     var children: [WeakContext] = []
     /// Called with the position of a value that changed without having been set through a face, by the other end of a

@@ -39,6 +39,9 @@ extension Object {
             remedy: "Set another value, or repair the store.")
     }
 
+    /// Runs what changes many values under one lock.
+    package func change(_ body: () throws -> Void) throws { try kind.lock.withLock(body) }
+
     /// Sets an attribute. A value equal to the present one is no change.
     ///
     /// - Throws: `unknownKey`, `wrongType`, `objectGone`; `usage` for a derived attribute.

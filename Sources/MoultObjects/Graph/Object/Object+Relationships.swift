@@ -4,7 +4,7 @@ extension Object {
     /// The destination of a to-one relationship, a fault until a value of it is asked for.
     package func toOne(_ name: String) throws -> Object? {
         try kind.lock.withLock {
-            try toOneID(name).map { try kind.liveContext().object(with: $0) }
+            try toOneID(name).map { try kind.liveContext().destination(with: $0) }
         }
     }
 
