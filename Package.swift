@@ -184,7 +184,8 @@ let package = Package(
             "MoultData",
             [
                 "MoultDataMacros", "MoultCoreData", "MoultModel", "MoultModelFiles", "MoultPropertyList", "MoultPlan",
-                "MoultSQLite", "MoultStore", "MoultObjects", "MoultUndo", "MoultEngine", "MoultSystem", "MoultTransform",
+                "MoultSQLite", "MoultStore", "MoultObjects", "MoultUndo", "MoultEngine", "MoultSystem",
+                "MoultTransform",
             ]),
         module(
             "MoultCommands",

@@ -1,5 +1,5 @@
 // SwiftData's import brings Foundation and Observation along; so does this one.
 @_exported import Foundation
-@_exported import Observation
-// Foundation has it on a Mac.
+// Foundation has UndoManager on a Mac.
 @_exported import MoultUndo
+@_exported import Observation

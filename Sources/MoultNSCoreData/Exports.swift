@@ -1,4 +1,4 @@
 // Core Data's import brings Foundation along; so does this one.
 @_exported import Foundation
-// Foundation has it on a Mac.
+// Foundation has UndoManager on a Mac.
 @_exported import MoultUndo

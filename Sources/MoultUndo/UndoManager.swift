@@ -332,20 +332,28 @@
     }
 
     extension NSNotification.Name {
+        // swift-format-ignore: AlwaysUseLowerCamelCase
         /// Posted before groups are opened, closed or run: who gathers changes registers them now.
         public static let NSUndoManagerCheckpoint = Self("NSUndoManagerCheckpointNotification")
+        // swift-format-ignore: AlwaysUseLowerCamelCase
         /// Posted after a group was opened.
         public static let NSUndoManagerDidOpenUndoGroup = Self("NSUndoManagerDidOpenUndoGroupNotification")
+        // swift-format-ignore: AlwaysUseLowerCamelCase
         /// Posted before a group is closed.
         public static let NSUndoManagerWillCloseUndoGroup = Self("NSUndoManagerWillCloseUndoGroupNotification")
+        // swift-format-ignore: AlwaysUseLowerCamelCase
         /// Posted after a group was closed.
         public static let NSUndoManagerDidCloseUndoGroup = Self("NSUndoManagerDidCloseUndoGroupNotification")
+        // swift-format-ignore: AlwaysUseLowerCamelCase
         /// Posted before ``UndoManager/undo()`` runs a group.
         public static let NSUndoManagerWillUndoChange = Self("NSUndoManagerWillUndoChangeNotification")
+        // swift-format-ignore: AlwaysUseLowerCamelCase
         /// Posted after ``UndoManager/undo()`` has run a group.
         public static let NSUndoManagerDidUndoChange = Self("NSUndoManagerDidUndoChangeNotification")
+        // swift-format-ignore: AlwaysUseLowerCamelCase
         /// Posted before ``UndoManager/redo()`` runs a group.
         public static let NSUndoManagerWillRedoChange = Self("NSUndoManagerWillRedoChangeNotification")
+        // swift-format-ignore: AlwaysUseLowerCamelCase
         /// Posted after ``UndoManager/redo()`` has run a group.
         public static let NSUndoManagerDidRedoChange = Self("NSUndoManagerDidRedoChangeNotification")
     }

@@ -2,9 +2,9 @@
 // Moult's stands in the way of an app's own names.
 @_exported import Foundation
 public import MoultData
-@_exported import Observation
 // UndoManager, which is Foundation's on a Mac.
 @_exported import MoultUndo
+@_exported import Observation
 
 @_exported import protocol MoultData.BackingData
 @_exported import struct MoultData.DefaultHistoryDelete

@@ -40,11 +40,20 @@ extension NSManagedObjectContext {
         return try done.run().get()
     }
 
+    /// The context whose block is running.
+    @TaskLocal static var current: NSManagedObjectContext?
+
     /// What a block has changed is announced at its end, as at the end of an event.
     private func run<Result, Failure: Error>(_ block: () throws(Failure) -> Result) throws(Failure) -> Result {
         turns += 1
         defer { turns -= 1 }
-        let result = try block()
+        let result = try Self.$current.withValue(self) { () -> Swift.Result<Result, Failure> in
+            do throws(Failure) {
+                return .success(try block())
+            } catch {
+                return .failure(error)
+            }
+        }.get()
         if hasChanges { processPendingChanges() }
         if turns == 1 { base.endUndoEvent() }
         return result

@@ -30,6 +30,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     var turns = 0
     /// Objects with changes since the last save, which may have values of their own.
     var kept: Set<NSManagedObject> = []
+    /// Every object that was given out, where all are to be kept.
+    var retained: Set<NSManagedObject>?
     /// What was touched since the last notification of changes.
     var touched: Set<NSManagedObject> = []
     var announced: (inserted: Set<NSManagedObject>, deleted: Set<NSManagedObject>) = ([], [])
@@ -133,6 +135,12 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     open func undo() { base.performAndWait { undoManager?.undo() } }
     /// Does again what was undone last.
     open func redo() { base.performAndWait { undoManager?.redo() } }
+    /// Whether the context keeps every object that it has given out, until ``reset()``; false at first: only objects with
+    /// changes are kept.
+    open var retainsRegisteredObjects: Bool {
+        get { base.performAndWait { retained != nil } }
+        set { base.performAndWait { retained = newValue ? registeredObjects : nil } }
+    }
     /// Whether the values of an object whose row is gone are nil, true by default; otherwise reading one ends the
     /// program.
     open var shouldDeleteInaccessibleFaults = true
@@ -189,6 +197,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     open func reset() {
         base.reset()
         forget()
+        if retained != nil { retained = [] }
         announce([NSInvalidatedAllObjectsKey: []])
     }
 

@@ -5,7 +5,9 @@ import MoultObjects
 
 /// What has changed an object without setting its values one by one.
 public struct NSSnapshotEventType: OptionSet, Sendable {
+    /// Core Data's number.
     public let rawValue: UInt
+    /// Events by Core Data's number.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// An insertion was undone.

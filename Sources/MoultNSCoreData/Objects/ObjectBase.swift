@@ -14,13 +14,18 @@ final class ObjectBase: ManagedObject {
         Self.making.lock()
         defer { Self.making.unlock() }
         if let held { return held }
+        let context = context
         let type = context?.persistentStoreCoordinator?.classes.type(for: objectID.entityName) ?? NSManagedObject.self
         let made = type.init(NSManagedObjectHandle(base: self))
         held = made
+        context?.retained?.insert(made)
         return made
     }
 
-    func show(_ face: NSManagedObject) { held = face }
+    func show(_ face: NSManagedObject) {
+        held = face
+        context?.retained?.insert(face)
+    }
 
     override func awakeFromInsert() {
         if context?.isMakingObject != true { face.awakeFromInsert() }

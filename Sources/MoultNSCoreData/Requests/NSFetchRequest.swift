@@ -92,9 +92,15 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     /// The entity's name.
     open var entityName: String? { entity?.name ?? wantedEntityName }
 
-    /// Unavailable: no context is known outside its own calls on Linux.
-    @available(*, unavailable, message: "call fetch(_:) of a context")
-    open func execute() throws -> [ResultType] { [] }
+    /// What the request finds in the context in whose `perform` block it is called. Ends the program outside one.
+    ///
+    /// - Throws: an `NSError` for a predicate or key that the store cannot answer.
+    open func execute() throws -> [ResultType] {
+        if let context = NSManagedObjectContext.current { return try context.fetch(self) }
+        raise(
+            "NSFetchRequest.execute()",
+            "It is not called in a block of a context's perform: call it there, or use the context's fetch(_:).")
+    }
 
     private static var naturalType: NSFetchRequestResultType {
         switch ResultType.self {

@@ -36,6 +36,37 @@ import Testing
         #expect(ann.age == 5)
     }
 
+    @Test("context.retainsRegisteredObjects = true")
+    func retaining() throws {
+        for number in 0..<3 { Library.person("Person \(number)", in: context) }
+        try context.save()
+        context.reset()
+        let request = NSFetchRequest<Person>(entityName: "Person")
+        #expect(try context.fetch(request).count == 3 && context.registeredObjects.isEmpty)
+        context.retainsRegisteredObjects = true
+        #expect(try context.fetch(request).count == 3 && context.registeredObjects.count == 3)
+        context.reset()
+        #expect(context.retainsRegisteredObjects && context.registeredObjects.isEmpty)
+        _ = try context.fetch(request)
+        context.retainsRegisteredObjects = false
+        #expect(context.registeredObjects.isEmpty)
+    }
+
+    @Test("try request.execute() in perform")
+    func executing() async throws {
+        let other = container.newBackgroundContext()
+        let request = NSFetchRequest<Person>(entityName: "Person")
+        Library.person("Ann", in: context)
+        #expect(try context.performAndWait { try request.execute().map(\.name) } == ["Ann"])
+        #expect(try other.performAndWait { try request.execute().isEmpty })
+        try context.save()
+        let names = try await other.perform {
+            let inner = try context.performAndWait { try request.execute().map(\.name) }
+            return try inner + NSFetchRequest<Person>(entityName: "Person").execute().map(\.name)
+        }
+        #expect(names == ["Ann", "Ann"])
+    }
+
     final class Watching: NSMergePolicy, @unchecked Sendable {
         var seen: [NSMergeConflict] = []
         override func resolve(mergeConflicts list: [Any]) throws {
