@@ -20,6 +20,7 @@ public import MoultData
 @_exported import protocol MoultData.HistoryDelete
 @_exported import struct MoultData.HistoryDescriptor
 @_exported import protocol MoultData.HistoryInsert
+@_exported import class MoultData.HistoryObserver
 @_exported import protocol MoultData.HistoryToken
 @_exported import struct MoultData.HistoryTombstone
 @_exported import protocol MoultData.HistoryTransaction
@@ -36,9 +37,12 @@ public import MoultData
 @_exported import protocol MoultData.PersistentModel
 @_exported import protocol MoultData.PersistentValue
 @_exported import protocol MoultData.RelationshipCollection
+@_exported import class MoultData.ResultsObserver
+@_exported import struct MoultData.ResultsSection
 @_exported import class MoultData.Schema
 @_exported import protocol MoultData.SchemaMigrationPlan
 @_exported import protocol MoultData.SchemaProperty
+@_exported import struct MoultData.SectionedResults
 @_exported import protocol MoultData.SerialModelExecutor
 @_exported import struct MoultData.SwiftDataError
 @_exported import typealias MoultData.ValueTransformer

@@ -113,6 +113,7 @@ extension ModelContext {
             }
         }
         noteChanges()
+        graph.noteObservers()
     }
 
     // MARK: - Parts

@@ -28,6 +28,7 @@ extension ModelContext {
         forgetUndo()
         graph.rollback()
         forgetKept()
+        graph.noteObservers()
     }
 
     /// Runs `block` and saves. Where either throws, every change that is not saved is given up.

@@ -64,6 +64,7 @@ public final class ModelContext {
                 ContextUndo(objects, manager) { [weak self] result in
                     self?.noting { _ = try result.get() }
                     self?.noteChanges()
+                    self?.graph.noteObservers()
                 }
             }
         }
@@ -77,6 +78,7 @@ public final class ModelContext {
     /// A model of another context, or of no model of the schema, is not taken in: the next save throws the error.
     public func insert<Model: PersistentModel>(_ model: Model) {
         noting { _ = try graph.object(model) }
+        graph.noteObservers()
     }
 
     /// Deletes a model at the next save, with all that its delete rules lead to. One that was never inserted is let be.
@@ -88,6 +90,7 @@ public final class ModelContext {
             graph.refusals[ObjectIdentifier(object)] = nil
             backing.keep()
         }
+        graph.noteObservers()
     }
 
     // MARK: - Identities

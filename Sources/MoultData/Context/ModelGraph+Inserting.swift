@@ -50,6 +50,7 @@ extension ModelGraph {
         }
         guard isChild else { return }
         do { _ = try insert(model) } catch { faults.append(error) }
+        noteObservers()
     }
 
     private func isHere(_ model: any PersistentModel) -> Bool {

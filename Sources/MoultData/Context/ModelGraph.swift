@@ -15,6 +15,9 @@ final class ModelGraph {
     /// The permanent identities of objects whose temporary ones somebody was told.
     var identities: [ObjectID: WeakHolder] = [:]
 
+    /// Who is told of each change.
+    var observers: [WeakContextObserver] = []
+
     private var lastBinding: ModelBinding?
 
     /// An object that somebody asked the temporary identity of.

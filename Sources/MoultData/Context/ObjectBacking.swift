@@ -155,6 +155,7 @@ final class ObjectBacking: BackingData {
             try body()
             if !graph.refusals.isEmpty { graph.refusals[ObjectIdentifier(object)]?[key] = nil }
             keep()
+            graph.noteObservers()
         } catch let error as MigrationError {
             refuse(key, error)
         } catch {

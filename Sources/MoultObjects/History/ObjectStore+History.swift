@@ -52,6 +52,16 @@ extension ObjectStore {
         return try reading { try connection.rows(sql) { $0.integer(0) }.first ?? 0 }
     }
 
+    /// The number of the last transaction that was ever written; 0 for none.
+    package func lastTransaction() throws -> Int64 {
+        guard layout.hasHistory else { return 0 }
+        let sql = """
+            SELECT max(COALESCE((SELECT max(Z_PK) FROM ATRANSACTION), 0), COALESCE(
+            (SELECT \(PrimaryKeyRow.highestSQL) FROM Z_PRIMARYKEY WHERE Z_NAME = 'TRANSACTION'), 0))
+            """
+        return try reading { try connection.rows(sql) { $0.integer(0) }.first ?? 0 }
+    }
+
     private func transactions(
         after: Int64, _ last: Int64, _ timestamps: ClosedRange<Double>?
     ) throws -> [HistoryRecord] {

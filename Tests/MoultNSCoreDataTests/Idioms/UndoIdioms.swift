@@ -155,6 +155,49 @@ final class CachedPost: NSManagedObject {
         #expect(ann.name == "Ann" && ann.age == 2)
     }
 
+    @Test("an object that others have deleted is left out of an undo")
+    func deletedElsewhere() throws {
+        let (ann, bea) = (Library.person("Ann", 1, in: context), Library.person("Bea", 1, in: context))
+        try context.save()
+        manager.removeAllActions()
+        context.automaticallyMergesChangesFromParent = true
+        grouped {
+            ann.age = 2
+            bea.age = 2
+        }
+        try context.save()
+        let other = container.newBackgroundContext()
+        try other.performAndWait {
+            other.delete(try other.existingObject(with: ann.objectID))
+            try other.save()
+        }
+        manager.undo()
+        try context.save()
+        #expect(try names() == ["Bea"] && bea.age == 1)
+    }
+
+    @Test("what a child context saves into its parent is undone there")
+    func child() throws {
+        let ann = Library.person("Ann", 1, in: context)
+        try context.save()
+        manager.removeAllActions()
+        let child = NSManagedObjectContext(concurrencyType: .mainQueueConcurrencyType)
+        child.parent = context
+        child.undoManager = UndoManager()
+        let own = try #require(try child.existingObject(with: ann.objectID) as? Person)
+        own.age = 2
+        Library.person("Bea", in: child)
+        child.undo()
+        #expect(own.age == 1 && child.insertedObjects.isEmpty)
+        child.redo()
+        manager.beginUndoGrouping()
+        try child.save()
+        manager.endUndoGrouping()
+        #expect(try ann.age == 2 && names() == ["Ann", "Bea"])
+        context.undo()
+        #expect(try ann.age == 1 && names() == ["Ann"])
+    }
+
     @Test("override func awake(fromSnapshotEvents:)")
     func awakening() throws {
         let model = Library.model { $1.managedObjectClassName = NSStringFromClass(CachedPost.self) }

@@ -263,6 +263,24 @@ import Testing
         context.undoManager?.redo()
         #expect(try context.fetchCount(FetchDescriptor<Book>()) == 4)
     }
+    @Test func resultsObserver() throws {
+        let observer = try ResultsObserver<Book, Never>(
+            filterBy: #Predicate { $0.pages > 300 }, sortBy: [SortDescriptor(\.title)], modelContext: context)
+        let before = observer.results.count
+        context.insert(Book(title: "New", pages: 301))
+        #expect(observer.results.count == before + 1)
+    }
+    @Test func sectionedResults() throws {
+        let observer = try ResultsObserver<Book, String>(sectionBy: \.title, modelContext: context)
+        #expect(observer.sections?.sectionTitles.count == 3)
+        #expect(observer.sections?[sectionTitle: "Persuasion"]?.count == 1)
+    }
+    @Test func historyObserver() throws {
+        let observer = try HistoryObserver(observedModels: [Book.self], modelContainer: store.container)
+        context.insert(Book(title: "New"))
+        try context.save()
+        #expect(observer.eventCounter == 1)
+    }
     @Test func editingState() {
         context.editingState.author = "importer"
         #expect(context.author == "importer")

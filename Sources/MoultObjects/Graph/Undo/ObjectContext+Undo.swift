@@ -31,10 +31,11 @@ extension ObjectContext {
         try lock.withLock {
             try settle()
             var leaving: [Object] = []
-            for change in step.changes {
+            // An object that the step has changed and that is gone was deleted by others.
+            for change in step.changes where change.object.isThere || change.after == nil {
                 if let values = change.before {
                     try change.object.take(values, over: change.object.isThere ? change.after : nil, in: self)
-                } else if change.object.isThere {
+                } else {
                     leaving.append(change.object)
                 }
             }

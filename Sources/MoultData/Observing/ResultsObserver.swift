@@ -1,0 +1,276 @@
+import Foundation
+import Observation
+import Synchronization
+
+/// The models that a descriptor asks for, kept as the context and its stores change.
+///
+///     let observer = try ResultsObserver<Book, Never>(sortBy: [SortDescriptor(\.title)], modelContext: context)
+///     withObservationTracking { show(observer.results) } onChange: { … }
+///
+/// It belongs to the thread or actor of its context. Every change of the context, saved or not, and every save of another
+/// context of the container tells those who observe ``results`` or ``sections``; the models are fetched again when one of
+/// these is read next. What another process saves is seen with the next change or save in this one. `SectionTitle` is
+/// `Never` for no sections.
+public final class ResultsObserver<Element: PersistentModel, SectionTitle: Hashable>: Observable {
+    /// The context that the models are fetched from.
+    public let modelContext: ModelContext
+    /// The property that sections are made by; nil for no sections.
+    public let sectionBy: PartialKeyPath<Element>?
+    private let sectioning: Sections?
+    private var wanted: FetchDescriptor<Element>
+    private var found: (results: FetchResultsCollection<Element>, sections: SectionedResults<Element, SectionTitle>?)
+    private let isStale = Mutex(false)
+    private let registrar = ObservationRegistrar()
+    private var saves: Int?
+
+    /// How models are put into sections.
+    struct Sections {
+        let keyPath: PartialKeyPath<Element>
+        let order: SortDescriptor<Element>
+        let title: (Element) -> SectionTitle
+    }
+
+    init(_ descriptor: FetchDescriptor<Element>, _ sections: Sections?, _ context: ModelContext) throws {
+        modelContext = context
+        sectionBy = sections?.keyPath
+        sectioning = sections
+        wanted = descriptor
+        if let sections { wanted.sortBy.insert(sections.order, at: 0) }
+        found = try Self.found(wanted, sections, context)
+        context.graph.observers.append(WeakContextObserver(observer: self))
+        let this = WeakContextObserver(observer: self)
+        saves = context.graph.stack.coordinator.observeSaves { _ in this.observer?.contextDidChange() }
+    }
+
+    deinit { if let saves { modelContext.graph.stack.coordinator.stopObserving(saves) } }
+
+    // MARK: - Results
+
+    /// What is found now. If a later fetch fails, it stays what it was, and the next reading tries again.
+    public var results: FetchResultsCollection<Element> {
+        registrar.access(self, keyPath: \.results)
+        update()
+        return found.results
+    }
+
+    /// What is found now in sections; nil without ``sectionBy``.
+    public var sections: SectionedResults<Element, SectionTitle>? {
+        registrar.access(self, keyPath: \.sections)
+        update()
+        return found.sections
+    }
+
+    private func update() {
+        let wasStale = isStale.withLock { stale in
+            defer { stale = false }
+            return stale
+        }
+        guard wasStale else { return }
+        do {
+            found = try Self.found(wanted, sectioning, modelContext)
+        } catch {
+            isStale.withLock { $0 = true }
+        }
+    }
+
+    private static func found(
+        _ descriptor: FetchDescriptor<Element>, _ sections: Sections?, _ context: ModelContext
+    ) throws -> (FetchResultsCollection<Element>, SectionedResults<Element, SectionTitle>?) {
+        let results = try context.fetch(descriptor, batchSize: 256)
+        return (results, sections.map { SectionedResults(results, title: $0.title) })
+    }
+
+    // MARK: - What is asked for
+
+    /// What is asked for, sorted by sections first.
+    public var fetchDescriptor: FetchDescriptor<Element> { wanted }
+
+    /// Which models are found; nil for all.
+    public var filterBy: Foundation.Predicate<Element>? {
+        get { wanted.predicate }
+        set {
+            wanted.predicate = newValue
+            contextDidChange()
+        }
+    }
+
+    /// The order of the models, within their sections; nil for none.
+    public var sortBy: [SortDescriptor<Element>]? {
+        get {
+            let given = sectioning == nil ? wanted.sortBy : Array(wanted.sortBy.dropFirst())
+            return given.isEmpty ? nil : given
+        }
+        set {
+            wanted.sortBy = (sectioning.map { [$0.order] } ?? []) + (newValue ?? [])
+            contextDidChange()
+        }
+    }
+}
+
+extension ResultsObserver: ContextObserver {
+    func contextDidChange() {
+        let wasStale = isStale.withLock { stale in
+            defer { stale = true }
+            return stale
+        }
+        // Those who were told and have not read since need not be told again.
+        guard !wasStale else { return }
+        registrar.withMutation(of: self, keyPath: \.results) {}
+        registrar.withMutation(of: self, keyPath: \.sections) {}
+    }
+}
+
+/// Who is told of each change of a context, on the thread that makes it.
+protocol ContextObserver: AnyObject {
+    func contextDidChange()
+}
+
+// What an observer does when it is told is safe on any thread.
+struct WeakContextObserver: @unchecked Sendable {
+    weak var observer: (any ContextObserver)?
+}
+
+extension ModelGraph {
+    /// Tells the observers that something has changed.
+    func noteObservers() {
+        guard !observers.isEmpty else { return }
+        observers.removeAll { $0.observer == nil }
+        for one in observers { one.observer?.contextDidChange() }
+    }
+}
+
+// MARK: - Making one
+
+extension ResultsObserver where SectionTitle == Never {
+    /// Observes what a descriptor asks for.
+    ///
+    /// - Throws: what ``ModelContext/fetch(_:)`` throws.
+    public convenience init(
+        fetchDescriptor: FetchDescriptor<Element> = FetchDescriptor<Element>(), modelContext: ModelContext,
+        isolation: isolated (any Actor)? = #isolation
+    ) throws { try self.init(fetchDescriptor, nil, modelContext) }
+
+    /// Observes what a descriptor asks for, in a context of its own.
+    ///
+    /// - Throws: what ``ModelContext/fetch(_:)`` throws.
+    public convenience init(
+        fetchDescriptor: FetchDescriptor<Element> = FetchDescriptor<Element>(), modelContainer: ModelContainer,
+        isolation: isolated (any Actor)? = #isolation
+    ) throws { try self.init(fetchDescriptor, nil, ModelContext(modelContainer)) }
+
+    /// Observes the models that a predicate holds for.
+    ///
+    /// - Throws: what ``ModelContext/fetch(_:)`` throws.
+    public convenience init(
+        filterBy: Foundation.Predicate<Element>? = nil, sortBy: [SortDescriptor<Element>]? = nil,
+        modelContext: ModelContext, isolation: isolated (any Actor)? = #isolation
+    ) throws { try self.init(FetchDescriptor(predicate: filterBy, sortBy: sortBy ?? []), nil, modelContext) }
+
+    /// Observes the models that a predicate holds for, in a context of its own.
+    ///
+    /// - Throws: what ``ModelContext/fetch(_:)`` throws.
+    public convenience init(
+        filterBy: Foundation.Predicate<Element>? = nil, sortBy: [SortDescriptor<Element>]? = nil,
+        modelContainer: ModelContainer, isolation: isolated (any Actor)? = #isolation
+    ) throws {
+        try self.init(FetchDescriptor(predicate: filterBy, sortBy: sortBy ?? []), nil, ModelContext(modelContainer))
+    }
+}
+
+extension ResultsObserver where SectionTitle == String {
+    /// Observes what a descriptor asks for, in sections by a text.
+    ///
+    /// - Throws: what ``ModelContext/fetch(_:)`` throws.
+    public convenience init(
+        fetchDescriptor: FetchDescriptor<Element> = FetchDescriptor<Element>(), sectionBy: KeyPath<Element, String>,
+        modelContext: ModelContext, isolation: isolated (any Actor)? = #isolation
+    ) throws { try self.init(fetchDescriptor, Sections(sectionBy), modelContext) }
+
+    /// Observes what a descriptor asks for, in sections by a text that may be missing; its title is then empty.
+    ///
+    /// - Throws: what ``ModelContext/fetch(_:)`` throws.
+    public convenience init(
+        fetchDescriptor: FetchDescriptor<Element> = FetchDescriptor<Element>(), sectionBy: KeyPath<Element, String?>,
+        modelContext: ModelContext, isolation: isolated (any Actor)? = #isolation
+    ) throws { try self.init(fetchDescriptor, Sections(sectionBy), modelContext) }
+
+    /// Observes what a descriptor asks for, in sections by a text, in a context of its own.
+    ///
+    /// - Throws: what ``ModelContext/fetch(_:)`` throws.
+    public convenience init(
+        fetchDescriptor: FetchDescriptor<Element> = FetchDescriptor<Element>(), sectionBy: KeyPath<Element, String>,
+        modelContainer: ModelContainer, isolation: isolated (any Actor)? = #isolation
+    ) throws { try self.init(fetchDescriptor, Sections(sectionBy), ModelContext(modelContainer)) }
+
+    /// Observes what a descriptor asks for, in sections by a text that may be missing, in a context of its own.
+    ///
+    /// - Throws: what ``ModelContext/fetch(_:)`` throws.
+    public convenience init(
+        fetchDescriptor: FetchDescriptor<Element> = FetchDescriptor<Element>(), sectionBy: KeyPath<Element, String?>,
+        modelContainer: ModelContainer, isolation: isolated (any Actor)? = #isolation
+    ) throws { try self.init(fetchDescriptor, Sections(sectionBy), ModelContext(modelContainer)) }
+
+    /// Observes the models that a predicate holds for, in sections by a text.
+    ///
+    /// - Throws: what ``ModelContext/fetch(_:)`` throws.
+    public convenience init(
+        filterBy: Foundation.Predicate<Element>? = nil, sortBy: [SortDescriptor<Element>]? = nil,
+        sectionBy: KeyPath<Element, String>, modelContext: ModelContext,
+        isolation: isolated (any Actor)? = #isolation
+    ) throws {
+        try self.init(FetchDescriptor(predicate: filterBy, sortBy: sortBy ?? []), Sections(sectionBy), modelContext)
+    }
+
+    /// Observes the models that a predicate holds for, in sections by a text that may be missing.
+    ///
+    /// - Throws: what ``ModelContext/fetch(_:)`` throws.
+    public convenience init(
+        filterBy: Foundation.Predicate<Element>? = nil, sortBy: [SortDescriptor<Element>]? = nil,
+        sectionBy: KeyPath<Element, String?>, modelContext: ModelContext,
+        isolation: isolated (any Actor)? = #isolation
+    ) throws {
+        try self.init(FetchDescriptor(predicate: filterBy, sortBy: sortBy ?? []), Sections(sectionBy), modelContext)
+    }
+
+    /// Observes the models that a predicate holds for, in sections by a text, in a context of its own.
+    ///
+    /// - Throws: what ``ModelContext/fetch(_:)`` throws.
+    public convenience init(
+        filterBy: Foundation.Predicate<Element>? = nil, sortBy: [SortDescriptor<Element>]? = nil,
+        sectionBy: KeyPath<Element, String>, modelContainer: ModelContainer,
+        isolation: isolated (any Actor)? = #isolation
+    ) throws {
+        try self.init(
+            FetchDescriptor(predicate: filterBy, sortBy: sortBy ?? []), Sections(sectionBy),
+            ModelContext(modelContainer))
+    }
+
+    /// Observes the models that a predicate holds for, in sections by a text that may be missing, in a context of its
+    /// own.
+    ///
+    /// - Throws: what ``ModelContext/fetch(_:)`` throws.
+    public convenience init(
+        filterBy: Foundation.Predicate<Element>? = nil, sortBy: [SortDescriptor<Element>]? = nil,
+        sectionBy: KeyPath<Element, String?>, modelContainer: ModelContainer,
+        isolation: isolated (any Actor)? = #isolation
+    ) throws {
+        try self.init(
+            FetchDescriptor(predicate: filterBy, sortBy: sortBy ?? []), Sections(sectionBy),
+            ModelContext(modelContainer))
+    }
+}
+
+extension ResultsObserver.Sections where SectionTitle == String {
+    // The key path of a stored property captures nothing, so it can be sent.
+    init(_ path: KeyPath<Element, String>) {
+        keyPath = path
+        order = SortDescriptor(unsafeBitCast(path, to: (any KeyPath<Element, String> & Sendable).self))
+        title = { $0[keyPath: path] }
+    }
+
+    init(_ path: KeyPath<Element, String?>) {
+        keyPath = path
+        order = SortDescriptor(unsafeBitCast(path, to: (any KeyPath<Element, String?> & Sendable).self))
+        title = { $0[keyPath: path] ?? "" }
+    }
+}
