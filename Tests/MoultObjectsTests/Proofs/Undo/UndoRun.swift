@@ -14,6 +14,8 @@ final class UndoRun {
     private let run: OperationRun
     private let operations: [Operation]
     private var registered: [ChangeStep] = []
+    /// What the reference held before the first change of the present step.
+    private var stepBefore: Reference?
     /// Steps with what the reference held before each.
     private var undoable: [(step: ChangeStep, before: Reference)] = []
     private var redoable: [(step: ChangeStep, before: Reference)] = []
@@ -51,26 +53,44 @@ final class UndoRun {
         try run.checkFile()
     }
 
+    /// Several operations may make one step.
     private func perform(_ operation: Operation) throws {
         let before = run.current
+        stepBefore = stepBefore ?? before
         try run.perform(operation)
+        // A save, and what reads anew, ends a step by itself.
+        if !registered.isEmpty { try takeStep() }
+        if operation.numbers[5] % 3 > 0 { try endStep() }
+    }
+
+    private func endStep() throws {
+        guard let before = stepBefore else { return }
         try run.context.processPendingChanges()
-        guard let step = registered.popLast() else {
-            if run.current.differences(from: before).isEmpty { return }
-            throw OperationRun.Mismatch(description: "\(operation.kind) was not recorded")
+        if !registered.isEmpty { return try takeStep() }
+        guard run.current.differences(from: before).isEmpty else {
+            throw OperationRun.Mismatch(description: "a change was not recorded")
         }
-        guard registered.isEmpty else { throw OperationRun.Mismatch(description: "there were several steps") }
+        stepBefore = nil
+    }
+
+    private func takeStep() throws {
+        guard registered.count == 1, let step = registered.popLast(), let before = stepBefore else {
+            throw OperationRun.Mismatch(description: "\(registered.count) steps where there is one")
+        }
         undoable.append((step, before))
         redoable = []
+        stepBefore = nil
     }
 
     private func undo(_ count: Int) throws {
+        try endStep()
         for (step, before) in (0..<count).compactMap({ _ in undoable.popLast() }) {
             redoable.append(try takeBack(step, to: before, "undo"))
         }
     }
 
     private func redo(_ count: Int) throws {
+        try endStep()
         for (step, before) in (0..<count).compactMap({ _ in redoable.popLast() }) {
             undoable.append(try takeBack(step, to: before, "redo"))
         }
