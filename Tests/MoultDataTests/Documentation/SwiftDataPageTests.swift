@@ -61,6 +61,13 @@ private enum Page {
         }
         #expect(found == [note] && note.number == 1 && !context.hasChanges)
 
+        var counts: [String: Int] = [:]
+        let observer = try ResultsObserver<Attachment, String>(sectionBy: \.name, modelContext: context)
+        if let sections = observer.sections {
+            for section in sections { counts[section.title] = section.count }
+        }
+        #expect(counts == ["list.txt": 1])
+
         let ids = try await Importer(modelContainer: container).add(["Milk", "Bread"])
         #expect(ids.compactMap { (context.model(for: $0) as? Note)?.title } == ["Milk", "Bread"])
 
@@ -84,6 +91,6 @@ private enum Page {
 
     @Test func `every code block of the page is in this file`() throws {
         let page = try DocumentationPage("SwiftData.md")
-        #expect(page.blocks.count == 6 && page.missingBlocks.isEmpty, "\(page.missingBlocks)")
+        #expect(page.blocks.count == 7 && page.missingBlocks.isEmpty, "\(page.missingBlocks)")
     }
 }
