@@ -11,7 +11,7 @@ package final class ContextUndo {
     private let note: (Result<[(Object, ChangeStep.Reversal)], any Error>) -> Void
     private var checkpoints: (any NSObjectProtocol)?
 
-    /// - Parameter note: is told which objects an undo or redo has changed, each with how, or what prevented it.
+    /// - Parameter note: receives the objects that an undo or redo has changed, each with how, or its error.
     package init(
         _ context: ObjectContext, _ manager: UndoManager,
         note: @escaping (Result<[(Object, ChangeStep.Reversal)], any Error>) -> Void

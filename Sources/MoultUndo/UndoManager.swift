@@ -280,9 +280,7 @@
         }
 
         private func withState<Result>(_ body: (inout State) -> Result) -> Result {
-            lock.lock()
-            defer { lock.unlock() }
-            return body(&held)
+            lock.withLock { body(&held) }
         }
 
         // MARK: - Notifications

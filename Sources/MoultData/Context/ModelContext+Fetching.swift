@@ -113,7 +113,6 @@ extension ModelContext {
             }
         }
         noteChanges()
-        graph.noteObservers()
     }
 
     // MARK: - Parts

@@ -64,7 +64,6 @@ public final class ModelContext {
                 ContextUndo(objects, manager) { [weak self] result in
                     self?.noting { _ = try result.get() }
                     self?.noteChanges()
-                    self?.graph.noteObservers()
                 }
             }
         }
@@ -132,11 +131,14 @@ public final class ModelContext {
 
     func keep(_ model: any PersistentModel) {
         kept.append(model)
-        noteChanges()
+        finishLater()
     }
 
-    /// Has the context end the group of an event, and save by itself, where it does.
-    func noteChanges() { finishLater() }
+    /// Notes changes that were not made through a model.
+    func noteChanges() {
+        finishLater()
+        graph.noteObservers()
+    }
 
     func forgetUndo() { undo?.forget() }
 

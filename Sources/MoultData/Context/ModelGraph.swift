@@ -15,7 +15,7 @@ final class ModelGraph {
     /// The permanent identities of objects whose temporary ones somebody was told.
     var identities: [ObjectID: WeakHolder] = [:]
 
-    /// Who is told of each change.
+    /// The observers to notify of each change.
     var observers: [WeakContextObserver] = []
 
     private var lastBinding: ModelBinding?

@@ -113,25 +113,25 @@ extension ResultsObserver: ContextObserver {
             defer { stale = true }
             return stale
         }
-        // Those who were told and have not read since need not be told again.
+        // Readers that were notified and have not read since need no second notification.
         guard !wasStale else { return }
         registrar.withMutation(of: self, keyPath: \.results) {}
         registrar.withMutation(of: self, keyPath: \.sections) {}
     }
 }
 
-/// Who is told of each change of a context, on the thread that makes it.
+/// An object that is notified of each change of a context, on the thread that makes it.
 protocol ContextObserver: AnyObject {
     func contextDidChange()
 }
 
-// What an observer does when it is told is safe on any thread.
+// An observer can be notified on any thread.
 struct WeakContextObserver: @unchecked Sendable {
     weak var observer: (any ContextObserver)?
 }
 
 extension ModelGraph {
-    /// Tells the observers that something has changed.
+    /// Notifies the observers of a change.
     func noteObservers() {
         guard !observers.isEmpty else { return }
         observers.removeAll { $0.observer == nil }
@@ -261,16 +261,15 @@ extension ResultsObserver where SectionTitle == String {
 }
 
 extension ResultsObserver.Sections where SectionTitle == String {
-    // The key path of a stored property captures nothing, so it can be sent.
     init(_ path: KeyPath<Element, String>) {
         keyPath = path
-        order = SortDescriptor(unsafeBitCast(path, to: (any KeyPath<Element, String> & Sendable).self))
+        order = SortDescriptor(path.sendable)
         title = { $0[keyPath: path] }
     }
 
     init(_ path: KeyPath<Element, String?>) {
         keyPath = path
-        order = SortDescriptor(unsafeBitCast(path, to: (any KeyPath<Element, String?> & Sendable).self))
+        order = SortDescriptor(path.sendable)
         title = { $0[keyPath: path] ?? "" }
     }
 }

@@ -132,9 +132,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         set { base.undoManager = newValue }
     }
     /// Undoes the last group of changes.
-    open func undo() { base.performAndWait { undoManager?.undo() } }
+    open func undo() { base.undo() }
     /// Does again what was undone last.
-    open func redo() { base.performAndWait { undoManager?.redo() } }
+    open func redo() { base.redo() }
     /// Whether the context keeps every object that it has given out, until ``reset()``; false at first: only objects with
     /// changes are kept.
     open var retainsRegisteredObjects: Bool {

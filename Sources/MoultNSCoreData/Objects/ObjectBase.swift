@@ -14,11 +14,9 @@ final class ObjectBase: ManagedObject {
         Self.making.lock()
         defer { Self.making.unlock() }
         if let held { return held }
-        let context = context
         let type = context?.persistentStoreCoordinator?.classes.type(for: objectID.entityName) ?? NSManagedObject.self
         let made = type.init(NSManagedObjectHandle(base: self))
-        held = made
-        context?.retained?.insert(made)
+        show(made)
         return made
     }
 

@@ -44,22 +44,21 @@ extension ObjectStore {
 
     /// The number of the last transaction that has been forgotten, with all before it; 0 where none has.
     package func lastForgottenTransaction() throws -> Int64 {
-        guard layout.hasHistory else { return 0 }
-        let sql = """
-            SELECT COALESCE((SELECT min(Z_PK) - 1 FROM ATRANSACTION),
-            (SELECT \(PrimaryKeyRow.highestSQL) FROM Z_PRIMARYKEY WHERE Z_NAME = 'TRANSACTION'), 0)
-            """
-        return try reading { try connection.rows(sql) { $0.integer(0) }.first ?? 0 }
+        try transactionNumber("COALESCE((SELECT min(Z_PK) - 1 FROM ATRANSACTION), \(Self.highestTransaction), 0)")
     }
 
     /// The number of the last transaction that was ever written; 0 for none.
     package func lastTransaction() throws -> Int64 {
+        try transactionNumber(
+            "max(COALESCE((SELECT max(Z_PK) FROM ATRANSACTION), 0), COALESCE(\(Self.highestTransaction), 0))")
+    }
+
+    private static let highestTransaction =
+        "(SELECT \(PrimaryKeyRow.highestSQL) FROM Z_PRIMARYKEY WHERE Z_NAME = 'TRANSACTION')"
+
+    private func transactionNumber(_ expression: String) throws -> Int64 {
         guard layout.hasHistory else { return 0 }
-        let sql = """
-            SELECT max(COALESCE((SELECT max(Z_PK) FROM ATRANSACTION), 0), COALESCE(
-            (SELECT \(PrimaryKeyRow.highestSQL) FROM Z_PRIMARYKEY WHERE Z_NAME = 'TRANSACTION'), 0))
-            """
-        return try reading { try connection.rows(sql) { $0.integer(0) }.first ?? 0 }
+        return try reading { try connection.rows("SELECT \(expression)") { $0.integer(0) }.first ?? 0 }
     }
 
     private func transactions(

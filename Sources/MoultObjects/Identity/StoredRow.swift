@@ -51,7 +51,7 @@ struct StoredRow: @unchecked Sendable {
     /// Longer ones are made once and kept, so that looking at one twice does not cost more than looking at it.
     fileprivate static let longest = 128
 
-    // The header is read through its address: nobody writes it, so access to it needs no check.
+    // The header is read through its address: it is constant, so reading it needs no check for exclusive access.
     var count: Int { memory.withUnsafeMutablePointerToHeader { $0.pointee.count } }
     private var destinations: Destinations { memory.withUnsafeMutablePointerToHeader { $0.pointee.destinations } }
     private var others: [ObjectValue] { memory.withUnsafeMutablePointerToHeader { $0.pointee.others } }

@@ -48,19 +48,22 @@ extension SortDescriptor {
         _ keyPath: any KeyPath<Compared, Text> & Sendable, by path: any KeyPath<Text, Order> & Sendable,
         _ order: SortOrder
     ) -> SortDescriptor {
-        SortDescriptor(sendable(keyPath.appending(path: path)), order: order)
+        SortDescriptor(keyPath.appending(path: path).sendable, order: order)
     }
 
     private static func ordered<Text, Order: Comparable>(
         _ keyPath: any KeyPath<Compared, Text> & Sendable, by path: any KeyPath<Text, Order?> & Sendable,
         _ order: SortOrder
     ) -> SortDescriptor {
-        SortDescriptor(sendable(keyPath.appending(path: path)), order: order)
+        SortDescriptor(keyPath.appending(path: path).sendable, order: order)
     }
+}
 
-    /// A key path made of two that can be sent can be sent, which `appending` does not say.
-    private static func sendable<Value>(_ path: KeyPath<Compared, Value>) -> any KeyPath<Compared, Value> & Sendable {
-        unsafeBitCast(path, to: (any KeyPath<Compared, Value> & Sendable).self)
+extension KeyPath {
+    /// The same key path, to be sent: one of stored properties captures nothing, which its type does not say, nor that of
+    /// one that `appending` makes.
+    var sendable: any KeyPath<Root, Value> & Sendable {
+        unsafeBitCast(self, to: (any KeyPath<Root, Value> & Sendable).self)
     }
 }
 

@@ -14,8 +14,7 @@ final class ChangeRecorder {
 
     /// Takes each step; called under the lock of the context's tree.
     let register: (ChangeStep) -> Void
-    /// Whether changes are let be, because nobody made them who could take them back: those of others that are merged,
-    /// and what a save does by itself.
+    /// Whether changes are not recorded: those that a merge brings, and those that a save makes.
     var isPaused = false
     /// What became of temporary identities since recording began: steps name objects by the identities of their time.
     private var permanent: [ObjectID: ObjectID] = [:]
