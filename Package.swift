@@ -373,7 +373,7 @@ let package = Package(
                 "MoultCoreData", "MoultModel", "MoultModelFiles", "MoultStore", "MoultSystem", "MoultTransform",
                 "MoultEngine", "TestSupport",
             ]),
-        tests("MoultNSCoreDataTests", ["MoultNSCoreData", "TestSupport"]),
+        tests("MoultNSCoreDataTests", ["MoultNSCoreData", "MoultData", "TestSupport"]),
         tests(
             "MoultExportTests",
             [

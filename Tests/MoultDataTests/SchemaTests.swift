@@ -42,6 +42,43 @@ import Testing
         #expect(model.entity("Everything")?.relationship("partner")?.inverseName == nil)
     }
 
+    @Test func `entities without classes make the model that classes make`() throws {
+        var books = Schema.Relationship(deleteRule: .cascade)
+        (books.name, books.destination, books.inverseName, books.isOptional) = ("books", "Volume", "shelf", false)
+        var shelf = Schema.Relationship(maximumModelCount: 1)
+        (shelf.name, shelf.destination, shelf.inverseName) = ("shelf", "Rack", "books")
+        let rack = Schema.Entity(
+            "Rack", properties: Schema.Attribute(name: "code", options: [.unique], valueType: String.self), books)
+        let volume = Schema.Entity("Volume")
+        volume.attributes = [
+            Schema.Attribute(name: "title", valueType: String.self, defaultValue: "untitled"),
+            Schema.Attribute(name: "pages", valueType: Int?.self),
+            Schema.Attribute(name: "cover", options: [.externalStorage], valueType: Data?.self),
+        ]
+        volume.relationships = [shelf]
+        let made = Schema(rack, volume, version: Schema.Version(1, 0, 0))
+        let (one, other) = try (made.managedObjectModel(), Schema(Rack.self).managedObjectModel())
+        #expect(one == other)
+        #expect(made.entitiesByName.keys.sorted() == ["Rack", "Volume"])
+        #expect(made.entity(for: Rack.self) == nil)
+    }
+
+    @Test func `entities inherit, and faults of them are told`() throws {
+        let dog = Schema.Entity("Dog", properties: Schema.Attribute(name: "tricks", valueType: [String].self))
+        let animal = Schema.Entity(
+            "Animal", subentities: dog, properties: Schema.Attribute(name: "name", valueType: String.self))
+        let model = try Schema(animal).managedObjectModel()
+        #expect(model.entity("Dog")?.superentityName == "Animal")
+        #expect(dog.inheritedProperties.map(\.name) == ["name"])
+        struct Odd {}
+        let odd = Schema.Entity("Odd", properties: Schema.Attribute(name: "odd", valueType: Odd.self))
+        #expect(throws: MigrationError.self) { try Schema(odd).managedObjectModel() }
+        #expect(throws: MigrationError.self) { try Schema(.init("A"), .init("A")).managedObjectModel() }
+        #expect(throws: MigrationError.self) {
+            try Schema(.init("A", properties: Schema.Relationship())).managedObjectModel()
+        }
+    }
+
     @Test func `an inverse is found where only one pair is possible`() throws {
         let model = try Schema(Author.self).managedObjectModel()
         #expect(model.entity("Author")?.relationship("books")?.inverseName == "author")
@@ -210,4 +247,18 @@ enum NotesV2: VersionedSchema {
         let option = Schema.Attribute.Option.transformable(by: "Reversing")
         #expect(try JSONDecoder().decode(Schema.Attribute.Option.self, from: JSONEncoder().encode(option)) == option)
     }
+}
+
+@Model private final class Rack {
+    @Attribute(.unique) var code: String
+    @Relationship(deleteRule: .cascade, inverse: \Volume.shelf) var books: [Volume] = []
+    init(code: String) { self.code = code }
+}
+
+@Model private final class Volume {
+    var title: String = "untitled"
+    var pages: Int?
+    @Attribute(.externalStorage) var cover: Data?
+    var shelf: Rack?
+    init() {}
 }

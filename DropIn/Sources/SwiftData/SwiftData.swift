@@ -7,12 +7,23 @@ public import MoultData
 @_exported import Observation
 
 @_exported import protocol MoultData.BackingData
+@_exported import protocol MoultData.DataStore
+@_exported import protocol MoultData.DataStoreConfiguration
+@_exported import enum MoultData.DataStoreError
+@_exported import struct MoultData.DataStoreFetchRequest
+@_exported import struct MoultData.DataStoreFetchResult
+@_exported import struct MoultData.DataStoreSaveChangesRequest
+@_exported import class MoultData.DataStoreSaveChangesResult
+@_exported import protocol MoultData.DataStoreSnapshot
+@_exported import enum MoultData.DataStoreSnapshotCodingKey
 @_exported import struct MoultData.DefaultHistoryDelete
 @_exported import struct MoultData.DefaultHistoryInsert
 @_exported import struct MoultData.DefaultHistoryToken
 @_exported import struct MoultData.DefaultHistoryTransaction
 @_exported import struct MoultData.DefaultHistoryUpdate
 @_exported import class MoultData.DefaultSerialModelExecutor
+@_exported import struct MoultData.DefaultSnapshot
+@_exported import class MoultData.DefaultStore
 @_exported import struct MoultData.EditingState
 @_exported import struct MoultData.FetchDescriptor
 @_exported import struct MoultData.FetchResultsCollection
@@ -21,6 +32,7 @@ public import MoultData
 @_exported import struct MoultData.HistoryDescriptor
 @_exported import protocol MoultData.HistoryInsert
 @_exported import class MoultData.HistoryObserver
+@_exported import protocol MoultData.HistoryProviding
 @_exported import protocol MoultData.HistoryToken
 @_exported import struct MoultData.HistoryTombstone
 @_exported import protocol MoultData.HistoryTransaction

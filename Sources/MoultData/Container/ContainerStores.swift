@@ -7,13 +7,13 @@ import MoultObjects
 struct ContainerStores {
     let schema: Schema
     let plan: (any SchemaMigrationPlan.Type)?
-    let configurations: [ModelConfiguration]
+    let configurations: [any DataStoreConfiguration]
     /// Has a last word about how stores are opened.
     var adjusting: (inout StoreOpener) -> Void = { _ in }
 
     private func opener(_ parts: [String: Set<String>]) throws -> StoreOpener {
         try check()
-        let only = configurations.count == 1 ? configurations.first : nil
+        let only = configurations.count == 1 ? configurations.first as? ModelConfiguration : nil
         var opener = try StoreOpener(
             schema: schema, plan: plan, configurations: parts,
             store: only.flatMap { $0.isStoredInMemoryOnly ? nil : $0.url })
@@ -28,8 +28,9 @@ struct ContainerStores {
         do {
             let parts = parts
             let opener = try opener(parts)
-            let openings = try configurations.enumerated().filter { !$1.isStoredInMemoryOnly }.map { number, one in
-                try opener.opening(
+            let openings = try configurations.enumerated().compactMap { number, given -> StoreOpening? in
+                guard let one = given as? ModelConfiguration, !one.isStoredInMemoryOnly else { return nil }
+                return try opener.opening(
                     at: one.url, configuration: parts.isEmpty ? nil : partName(number), isReadOnly: !one.allowsSave)
             }
             return try StoreOpening.migrate(openings, within: budget)
@@ -44,12 +45,24 @@ struct ContainerStores {
             let opener = try opener(parts)
             let coordinator = ObjectCoordinator(model: opener.model)
             var stores: [PersistentStore] = []
+            var customStores: [String: any CustomStore] = [:]
             do {
-                for (number, configuration) in configurations.enumerated() {
+                for (number, given) in configurations.enumerated() {
+                    let part = parts.isEmpty ? nil : partName(number)
+                    guard let configuration = given as? ModelConfiguration else {
+                        let made = try makeCustomStore(given)
+                        let rows = try ObjectStore(
+                            inMemory: opener.model, configuration: part,
+                            identifier: CustomIdentities.shared.store(made.identifier))
+                        rows.owner = made.store
+                        try coordinator.add(rows)
+                        for name in names(of: given) { customStores[name] = made.store }
+                        continue
+                    }
                     try makeFolder(of: configuration)
                     let store = try opener.open(
-                        at: configuration.isStoredInMemoryOnly ? nil : configuration.url,
-                        configuration: parts.isEmpty ? nil : partName(number), isReadOnly: !configuration.allowsSave)
+                        at: configuration.isStoredInMemoryOnly ? nil : configuration.url, configuration: part,
+                        isReadOnly: !configuration.allowsSave)
                     stores.append(store)
                     try coordinator.add(store.store)
                 }
@@ -57,10 +70,25 @@ struct ContainerStores {
                 for store in stores { store.close() }
                 throw error
             }
-            return ModelStack(schema, coordinator, stores)
+            return ModelStack(schema, coordinator, stores, customStores)
         } catch let error as MigrationError {
             throw SwiftDataError(opening: error)
         }
+    }
+
+    /// Opens a data store of the program's own.
+    private func makeCustomStore<Configuration: DataStoreConfiguration>(
+        _ given: Configuration
+    ) throws -> (store: any CustomStore, identifier: String) {
+        var configuration = given
+        let held = configuration.schema ?? schema
+        if configuration.schema == nil { configuration.schema = schema }
+        try configuration.validate()
+        SnapshotClasses.note(held)
+        let store = try SnapshotClasses.$schema.withValue(held) {
+            try Configuration.Store(configuration, migrationPlan: plan)
+        }
+        return (DataStoreCopy(store, schema: held), store.identifier)
     }
 
     /// The entities that each store holds, by the name of its configuration; empty where one store holds all.
@@ -76,20 +104,22 @@ struct ContainerStores {
         return configurations.prefix(number).contains { $0.name == name } ? "\(name) \(number + 1)" : name
     }
 
-    private func names(of configuration: ModelConfiguration) -> Set<String> {
+    private func names(of configuration: any DataStoreConfiguration) -> Set<String> {
         Set((configuration.schema ?? schema).entities.map(\.name))
     }
 
     private func check() throws {
         var places: Set<String> = []
         for configuration in configurations {
-            try configuration.checkName()
-            if configuration.isSharedWithSwiftData { try (configuration.schema ?? schema).checkMappings() }
-            let path = configuration.url.standardizedFileURL.path
-            guard configuration.isStoredInMemoryOnly || places.insert(path).inserted else {
-                throw SwiftDataError(
-                    .duplicateConfiguration, "Two configurations are of one store.", place: path,
-                    remedy: "Give each configuration a name, or a URL, of its own.")
+            if let own = configuration as? ModelConfiguration {
+                try own.checkName()
+                if own.isSharedWithSwiftData { try (own.schema ?? schema).checkMappings() }
+                let path = own.url.standardizedFileURL.path
+                guard own.isStoredInMemoryOnly || places.insert(path).inserted else {
+                    throw SwiftDataError(
+                        .duplicateConfiguration, "Two configurations are of one store.", place: path,
+                        remedy: "Give each configuration a name, or a URL, of its own.")
+                }
             }
             let foreign = (configuration.schema?.entities ?? []).filter { schema.entitiesByName[$0.name] == nil }
             guard foreign.isEmpty else {

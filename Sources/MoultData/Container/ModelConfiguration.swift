@@ -4,11 +4,14 @@ import Foundation
 ///
 /// A configuration without a schema holds all models of its container. Several of one container need a schema each, and
 /// names of their own.
-public struct ModelConfiguration: Sendable, Hashable, Identifiable {
+public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable {
+    /// A store in SQLite.
+    public typealias Store = DefaultStore
+
     /// The name of the store's file, without `.store`; `default` if none was given.
     public let name: String
     /// The models that the store holds; nil for all of the container's.
-    public let schema: Schema?
+    public var schema: Schema?
     /// Where the store lies; `/dev/null` for one in memory.
     public let url: URL
     /// Whether the store is kept in memory only and is gone with its container; no file is written.

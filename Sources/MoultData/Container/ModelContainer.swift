@@ -12,7 +12,7 @@ public final class ModelContainer: Sendable {
     /// The models that the container was made for, in the version that its stores have.
     public let schema: Schema
     nonisolated(unsafe) public let migrationPlan: (any SchemaMigrationPlan.Type)?
-    /// The configurations of the stores: one called `default` where none were given, none in the container of a
+    /// The configurations of the SQLite stores: one called `default` where none were given, none in the container of a
     /// migration's code.
     public let configurations: Set<ModelConfiguration>
     let stack: ModelStack
@@ -33,13 +33,14 @@ public final class ModelContainer: Sendable {
 
     /// - Parameter adjust: has a last word about how the stores are opened.
     init(
-        _ schema: Schema, _ migrationPlan: (any SchemaMigrationPlan.Type)?, _ configurations: [ModelConfiguration],
+        _ schema: Schema, _ migrationPlan: (any SchemaMigrationPlan.Type)?,
+        _ configurations: [any DataStoreConfiguration],
         adjusting adjust: @escaping (inout StoreOpener) -> Void
     ) throws {
         let given = configurations.isEmpty ? [ModelConfiguration(schema: schema)] : configurations
         self.schema = schema
         self.migrationPlan = migrationPlan
-        self.configurations = Set(given)
+        self.configurations = Set(given.compactMap { $0 as? ModelConfiguration })
         stack = try ContainerStores(schema: schema, plan: migrationPlan, configurations: given, adjusting: adjust)
             .open()
         stack.origin = (migrationPlan, self.configurations)
@@ -51,6 +52,28 @@ public final class ModelContainer: Sendable {
         configurations: ModelConfiguration...
     ) throws {
         try self.init(for: schema, migrationPlan: migrationPlan, configurations: configurations)
+    }
+
+    /// Opens stores of any kind, among them a ``DataStore`` of your own.
+    ///
+    /// - Throws: as with configurations of SQLite stores; what making the data store throws.
+    @_disfavoredOverload
+    public convenience init(
+        for schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil,
+        configurations: [any DataStoreConfiguration]
+    ) throws {
+        try self.init(schema, migrationPlan, configurations) { _ in }
+    }
+
+    /// Opens stores of any kind for these models and those that they lead to.
+    ///
+    /// - Throws: as the initialiser that takes a schema.
+    @_disfavoredOverload
+    public convenience init(
+        for types: any PersistentModel.Type..., migrationPlan: (any SchemaMigrationPlan.Type)? = nil,
+        configurations: any DataStoreConfiguration...
+    ) throws {
+        try self.init(Schema(types), migrationPlan, configurations) { _ in }
     }
 
     /// Opens the stores of these models and of those that they lead to.

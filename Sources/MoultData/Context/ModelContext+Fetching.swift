@@ -10,6 +10,11 @@ extension ModelContext {
     ///   SQL cannot say, ``SwiftDataError/modelValidationFailure`` for a row that no model can be made of.
     public func fetch<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws -> [Model] {
         if graph.stack.isElsewhere(Model.self) { return [] }
+        if let store = graph.stack.customStore(Model.self) { return try fetch(descriptor, from: store) }
+        return try fetchFromRows(descriptor)
+    }
+
+    func fetchFromRows<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws -> [Model] {
         if let memory = try memoryFetch(descriptor) {
             return try memory.result(of: try graph.models(memory.fetch, as: Model.self))
         }
@@ -34,7 +39,10 @@ extension ModelContext {
     /// How many models ``fetch(_:)`` finds.
     public func fetchCount<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws -> Int {
         if graph.stack.isElsewhere(Model.self) { return 0 }
-        if try memoryFetch(descriptor) != nil { return try fetch(descriptor).count }
+        if let store = graph.stack.customStore(Model.self), let count = try count(descriptor, in: store) {
+            return count
+        }
+        if try isReadWhole(descriptor) { return try fetch(descriptor).count }
         let fetch = try objectFetch(descriptor)
         return try SwiftDataError.translating { try objects.count(fetch) }
     }
@@ -65,7 +73,7 @@ extension ModelContext {
         block: (Model) throws -> Void
     ) throws {
         if graph.stack.isElsewhere(Model.self) { return }
-        guard try memoryFetch(descriptor) == nil else {
+        guard try !isReadWhole(descriptor) else {
             for model in try fetch(descriptor) { try block(model) }
             if !allowEscapingMutations { try refuseChanges() }
             return
@@ -96,6 +104,12 @@ extension ModelContext {
         if graph.stack.isElsewhere(Model.self) { return }
         var descriptor = FetchDescriptor(predicate: predicate)
         descriptor.allowsInMemoryEvaluation = allowsInMemoryEvaluation
+        if graph.stack.customStore(Model.self) != nil {
+            for found in try fetch(descriptor) where includeSubclasses || type(of: found) == Model.self {
+                delete(found)
+            }
+            return
+        }
         if let memory = try memoryFetch(descriptor) {
             var fetch = memory.fetch
             fetch.includesSubentities = includeSubclasses
@@ -119,9 +133,14 @@ extension ModelContext {
 
     private func identities<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws -> [ObjectID] {
         if graph.stack.isElsewhere(Model.self) { return [] }
-        if try memoryFetch(descriptor) != nil { return try fetch(descriptor).map(\.persistentModelID.objectID) }
+        if try isReadWhole(descriptor) { return try fetch(descriptor).map(\.persistentModelID.objectID) }
         let fetch = try objectFetch(descriptor)
         return try SwiftDataError.translating { try objects.fetchIDs(fetch) }
+    }
+
+    /// Whether a fetch is answered out of models that are read first.
+    private func isReadWhole<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws -> Bool {
+        try graph.stack.customStore(Model.self) != nil || memoryFetch(descriptor) != nil
     }
 
     /// How memory answers a fetch that a store cannot, where the descriptor allows it.
@@ -149,7 +168,7 @@ extension ModelContext {
     /// Throws for a row that holds NULL where there has to be a value, without reading the others.
     private func refuseEmptyRow<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws {
         let empty = try graph.stack.binding(Model.self).emptiness
-        guard !empty.isEmpty, try memoryFetch(descriptor) == nil else { return }
+        guard !empty.isEmpty, try !isReadWhole(descriptor) else { return }
         var fetch = try objectFetch(descriptor)
         // Which rows a window shows is known once they are read.
         guard fetch.limit == 0, fetch.offset == 0 else { return }

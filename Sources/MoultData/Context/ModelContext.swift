@@ -31,7 +31,10 @@ public final class ModelContext {
         // What has no changes of its own shows what others save.
         objects.automaticallyMergesChangesFromParent = true
         objects.keepsConflicts = true
+        for store in graph.stack.distinctCustomStores { store.begin(editingState) }
     }
+
+    deinit { for store in graph.stack.distinctCustomStores { store.end(editingState) } }
 
     /// The container; another one over the same stores where the first is gone.
     public var container: ModelContainer { given ?? ModelContainer(graph.stack) }
@@ -44,7 +47,7 @@ public final class ModelContext {
 
     /// Who edits in this context, by an identity of its own.
     public var editingState: EditingState {
-        get { EditingState(id: ObjectIdentifier(graph), author: author) }
+        get { EditingState(objects) }
         set { author = newValue.author }
     }
 
@@ -102,6 +105,7 @@ public final class ModelContext {
     public func model(for id: PersistentIdentifier) -> any PersistentModel {
         let id = graph.identity(id)
         let backing = AbsentBacking(PersistentIdentifier(id))
+        noting { try copy(id) }
         if let object = try? objects.object(with: id) {
             if let found = try? graph.shown(object) { return found }
             graph.faults.append(MigrationError.unshowable(object))
@@ -123,8 +127,15 @@ public final class ModelContext {
 
     /// The model of an identity, read now; nil if there is none of this class.
     func existingModel<Model: PersistentModel>(for id: PersistentIdentifier) -> Model? {
+        noting { try copy(graph.identity(id)) }
         guard let object = try? objects.existingObject(with: graph.identity(id)) else { return nil }
         return try? graph.checkedModel(for: object, as: Model.self)
+    }
+
+    /// Has a data store of the program's own give an object that it was not asked for yet.
+    private func copy(_ id: ObjectID) throws {
+        guard let store = graph.stack.customStore(id.entityName) else { return }
+        try objects.perform { try store.copy([id], for: objects) }
     }
 
     // MARK: - Keeping

@@ -5,13 +5,18 @@ import MoultObjects
 extension ModelContext {
     /// The saves that a descriptor asks for, of all stores of the container, whoever made them.
     ///
+    /// A ``DataStore`` that is ``HistoryProviding`` is asked for transactions of its own type.
     /// - Throws: ``SwiftDataError/invalidTransactionFetchRequest`` for transactions of another type than
     ///   ``DefaultHistoryTransaction``; ``SwiftDataError/historyTokenExpired`` where what came after a token has been
     ///   forgotten in part; what the predicate throws.
     public func fetchHistory<Transaction: HistoryTransaction>(
         _ descriptor: HistoryDescriptor<Transaction>
     ) throws -> [Transaction] {
-        var found: [Transaction] = []
+        let custom = try objects.perform {
+            try graph.stack.distinctCustomStores.compactMap { try $0.history(descriptor) }
+        }
+        if Transaction.self != DefaultHistoryTransaction.self, !custom.isEmpty { return custom.flatMap(\.self) }
+        var found: [Transaction] = custom.flatMap(\.self)
         let limit = descriptor.sortBy.isEmpty && descriptor.fetchLimit > 0 ? descriptor.fetchLimit : .max
         let wanted = WantedHistory(descriptor.predicate?.expression)
         for transaction in try HistoryReading(graph).transactions(wanted) {
@@ -26,6 +31,10 @@ extension ModelContext {
 
     /// Forgets the saves that a descriptor asks for; what they saved stays.
     public func deleteHistory<Transaction: HistoryTransaction>(_ descriptor: HistoryDescriptor<Transaction>) throws {
+        let isDone = try objects.perform {
+            try graph.stack.distinctCustomStores.map { try $0.deleteHistory(descriptor) }.contains(true)
+        }
+        if isDone, Transaction.self != DefaultHistoryTransaction.self { return }
         let doomed = try fetchHistory(descriptor).compactMap { $0 as? DefaultHistoryTransaction }
         let byStore = Dictionary(grouping: doomed, by: \.storeIdentifier)
         try SwiftDataError.translating {
@@ -144,8 +153,8 @@ private struct HistoryReading {
 }
 
 extension Schema.PropertyMetadata {
-    /// Whether what was kept of a deleted object has a value of the property.
-    fileprivate func isWhole(in tombstone: [String: AttributeValue], _ backing: any BackingData) -> Bool {
+    /// Whether what was kept of an object has a value of the property.
+    func isWhole(in tombstone: [String: AttributeValue], _ backing: any BackingData) -> Bool {
         guard paths.contains(where: { tombstone[$0] != nil }) else { return false }
         return readsColumnsTogether
             ? canReadColumns(backing) : paths.first.flatMap { tombstone[$0] }.map(canRead) ?? false

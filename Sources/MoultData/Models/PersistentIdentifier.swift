@@ -13,8 +13,10 @@ public struct PersistentIdentifier: Sendable, Hashable, Identifiable, Comparable
     /// The name of the object's own entity, which may inherit from the one that was asked for.
     public var entityName: String { objectID.entityName }
 
-    /// The UUID of the store; nil for an object that is not saved.
-    public var storeIdentifier: String? { objectID.store?.uuidString }
+    /// The UUID of the store, or the identifier of a ``DataStore``; nil for an object that is not saved.
+    public var storeIdentifier: String? {
+        objectID.store.map { CustomIdentities.shared.name(of: $0) ?? $0.uuidString }
+    }
 
     /// What tells two objects apart.
     public struct ID: Sendable, Hashable {
@@ -32,8 +34,11 @@ public struct PersistentIdentifier: Sendable, Hashable, Identifiable, Comparable
 }
 
 extension PersistentIdentifier: CustomStringConvertible {
-    /// The URI, `x-coredata://UUID/Entity/p1`.
-    public var description: String { objectID.description }
+    /// The URI, `x-coredata://UUID/Entity/p1`; that of a model in a ``DataStore`` names its store and its primary key.
+    public var description: String {
+        guard let custom = CustomIdentities.shared.identity(objectID) else { return objectID.description }
+        return "x-swiftdata://\(custom.store)/\(custom.entityName)/\(custom.primaryKey)"
+    }
 }
 
 // In the shape that SwiftData encodes: an object `implementation` with the URI and its parts.
@@ -52,20 +57,26 @@ extension PersistentIdentifier: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let found = try container.decode(Implementation.self, forKey: .implementation)
-        guard let objectID = ObjectID(uri: found.uriRepresentation) else {
+        if let objectID = ObjectID(uri: found.uriRepresentation) {
+            self.init(objectID)
+        } else if let store = found.storeIdentifier, found.uriRepresentation.hasPrefix("x-swiftdata:") {
+            self.init(
+                CustomIdentities.shared.objectID(
+                    .init(store: store, entityName: found.entityName, primaryKey: found.primaryKey)))
+        } else {
             throw DecodingError.dataCorruptedError(
                 forKey: .implementation, in: container,
                 debugDescription: "\(found.uriRepresentation) is not the identity of a stored object.")
         }
-        self.init(objectID)
     }
 
     /// Encodes the identifier as SwiftData does: its URI and the parts of it.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        let uri = objectID.description
+        let uri = description
         let implementation = Implementation(
-            primaryKey: uri.split(separator: "/").last.map(String.init) ?? "", uriRepresentation: uri,
+            primaryKey: CustomIdentities.shared.identity(objectID)?.primaryKey
+                ?? uri.split(separator: "/").last.map(String.init) ?? "", uriRepresentation: uri,
             isTemporary: objectID.isTemporary, storeIdentifier: storeIdentifier, entityName: entityName)
         try container.encode(implementation, forKey: .implementation)
     }

@@ -1,11 +1,12 @@
 import Foundation
+public import MoultCoreData
 import Observation
 
 /// A class whose objects a store keeps. `@Model` writes the conformance; nobody else should.
 ///
 /// An object that no context has taken in keeps its values in itself; from then on its context keeps them, and the
 /// object is a face of them. A model is equal to itself only: a context has one object a row.
-public protocol PersistentModel: AnyObject, Observable, Hashable, Identifiable, SendableMetatype {
+public protocol PersistentModel: _ManagedObjectModelClass, Observable, Hashable, Identifiable, SendableMetatype {
     /// An object whose values a context has.
     init(backingData: any BackingData)
 

@@ -90,13 +90,13 @@ extension ValueForm {
 }
 
 /// What all optionals have in common.
-private protocol OptionalValue {
+protocol OptionalValue {
     static var none: Self { get }
     static var decodableType: (any Decodable.Type)? { get }
 }
 
 extension Optional: OptionalValue {
-    fileprivate static var decodableType: (any Decodable.Type)? { Wrapped.self as? any Decodable.Type }
+    static var decodableType: (any Decodable.Type)? { Wrapped.self as? any Decodable.Type }
 }
 
 extension MigrationError {

@@ -1,3 +1,4 @@
+public import MoultCoreData
 import MoultModel
 
 extension Schema {
@@ -83,6 +84,17 @@ extension Schema {
             elements: index.properties.map {
                 .init(subject: .property($0), kind: index.isRTree ? .rTree : .binary)
             })
+    }
+}
+
+extension Schema: _ManagedObjectModelSource {}
+
+extension PersistentModel {
+    /// The managed object model of models of SwiftData.
+    public static func _managedObjectModel(
+        of classes: [any _ManagedObjectModelClass.Type]
+    ) throws -> ManagedObjectModel {
+        try Schema(classes.compactMap { $0 as? any PersistentModel.Type }).managedObjectModel()
     }
 }
 

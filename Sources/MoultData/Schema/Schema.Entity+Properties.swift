@@ -1,3 +1,5 @@
+import MoultModel
+
 extension Schema.Entity {
     /// What the class declares itself, in the order of the source.
     public var storedProperties: [any SchemaProperty] { own.map(\.described) }
@@ -8,10 +10,20 @@ extension Schema.Entity {
     /// All properties: the inherited ones first, then those that the class declares itself.
     public var properties: [any SchemaProperty] { inheritedProperties + storedProperties }
 
-    /// The class's own attributes, without inherited ones.
-    public var attributes: Set<Schema.Attribute> { Set(attributesByName.values) }
-    /// The class's own relationships, without inherited ones.
-    public var relationships: Set<Schema.Relationship> { Set(relationshipsByName.values) }
+    /// The entity's own attributes, without inherited ones.
+    public var attributes: Set<Schema.Attribute> {
+        get { Set(attributesByName.values) }
+        set { replace(\.isAttribute, with: newValue.map { .attribute($0) }) }
+    }
+    /// The entity's own relationships, without inherited ones.
+    public var relationships: Set<Schema.Relationship> {
+        get { Set(relationshipsByName.values) }
+        set { replace(\.isRelationship, with: newValue.map { .relationship($0) }) }
+    }
+
+    private func replace(_ isOld: (any SchemaProperty) -> Bool, with new: [Property]) {
+        own = own.filter { !isOld($0.described) } + new.sorted { $0.name.precedesInByteOrder($1.name) }
+    }
 
     /// The class's own attributes.
     public var attributesByName: [String: Schema.Attribute] {

@@ -4,14 +4,14 @@ extension Schema {
         /// The entity's name, that of the class without the types around it; unique in the schema.
         public let name: String
         /// The name of the entity of the parent class; nil for a class without one.
-        public let superentityName: String?
+        public internal(set) var superentityName: String?
         /// The names of the properties that no two objects share together, `.unique` ones first.
-        public let uniquenessConstraints: [[String]]
+        public var uniquenessConstraints: [[String]]
         /// The names of the properties of each index.
         public var indices: [[String]] { indexes.map(\.properties) }
         package let indexes: [Indexed]
 
-        // What follows is set while the schema is made, and never after.
+        // What can be set is set before a schema is made of the entity, and never after.
 
         /// What the class declares itself, in the order of the source.
         package internal(set) var own: [Property]

@@ -4,11 +4,11 @@ extension Schema {
     /// A property that is other objects.
     public struct Relationship: SchemaProperty, @unchecked Sendable {
         /// The property's name, which is also the relationship's name in the store's model.
-        public let name: String
+        public var name: String { didSet { if originalName == oldValue { originalName = name } } }
         /// The name in an earlier version, `originalName` of `@Relationship`; the present name where none is given.
-        public let originalName: String
+        public internal(set) var originalName: String
         /// The Swift type of the property: a model, a collection of models, or an optional of either.
-        public let valueType: any Any.Type
+        public var valueType: any Any.Type
         /// The key path of the property from its class.
         public let keypath: AnyKeyPath?
         /// What `@Relationship` says of the property, in the order of the source.
@@ -16,20 +16,20 @@ extension Schema {
         /// A text that changes the version hash, so that versions with equal models differ; nil for none.
         public let hashModifier: String?
         /// Whether the property's type is optional, so that a save accepts it without a destination.
-        public let isOptional: Bool
+        public var isOptional: Bool
         /// Whether the property is one model; false for a collection.
-        public let isToOneRelationship: Bool
+        public internal(set) var isToOneRelationship: Bool
         /// The name of the entity at the other end.
-        public let destination: String
+        public var destination: String
         /// What happens to the destinations when the object is deleted.
-        public let deleteRule: DeleteRule
+        public var deleteRule: DeleteRule
         /// The least number of destinations that a save accepts; nil where none is given.
         public let minimumModelCount: Int?
         /// The greatest number of destinations that a save accepts; nil where none is given.
         public let maximumModelCount: Int?
         /// The relationship of the other entity that leads back, named on either side, or found where only one pair is
         /// possible.
-        public internal(set) var inverseName: String?
+        public var inverseName: String?
         /// The key path that the source names as the inverse; nil on the side that names none.
         public let inverseKeyPath: AnyKeyPath?
 

@@ -28,6 +28,40 @@ public final class Schema: Sendable {
         faults = builder.faults
     }
 
+    init(entities: [Entity], version: Version) {
+        self.version = version
+        types = [:]
+        self.entities = entities.sorted { $0.name.precedesInByteOrder($1.name) }
+        entitiesByName = Dictionary(entities.map { ($0.name, $0) }) { first, _ in first }
+        faults = Self.faults(of: entities)
+    }
+
+    /// What keeps entities from being a model.
+    private static func faults(of entities: [Entity]) -> [MigrationError] {
+        var names: Set<String> = []
+        var faults: [MigrationError] = []
+        for entity in entities {
+            if !names.insert(entity.name).inserted {
+                faults.append(
+                    .modelInvalid(
+                        "Two entities are named \(entity.name).", place: entity.name, remedy: "Rename one of them."))
+            }
+            for property in entity.own where property.name.isEmpty {
+                faults.append(
+                    .modelInvalid(
+                        "A property of \(entity.name) has no name.", place: entity.name, remedy: "Set its name."))
+            }
+            for attribute in entity.attributesByName.values
+            where attribute.transformerName == nil && !(attribute.valueType is any Codable.Type) {
+                faults.append(
+                    .modelInvalid(
+                        "\(entity.name).\(attribute.name) is of the type \(attribute.valueType), which no store keeps.",
+                        place: "\(entity.name).\(attribute.name)", remedy: "Give it a type that is Codable."))
+            }
+        }
+        return faults
+    }
+
     /// - Throws: `DecodingError` if a class is not in this program.
     public convenience init(from decoder: any Decoder) throws {
         let encoded = try EncodedSchema(from: decoder)

@@ -56,6 +56,28 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
         (try? ManagedObjectModel.mergedModel(from: bundles)).map { NSManagedObjectModel($0) }
     }
 
+    /// The model that SwiftData makes of a schema, together with another one; nil if it cannot be made, or if the two do
+    /// not fit together.
+    public static func makeManagedObjectModel(
+        for schema: some _ManagedObjectModelSource, mergedWith managedObjectModel: NSManagedObjectModel? = nil
+    ) -> NSManagedObjectModel? {
+        guard let made = try? NSManagedObjectModel(schema.managedObjectModel()) else { return nil }
+        return managedObjectModel.map { NSManagedObjectModel(byMerging: [made, $0]) } ?? made
+    }
+
+    /// The model that SwiftData makes of classes with `@Model`, and of those that they lead to.
+    public static func makeManagedObjectModel(
+        for types: [any _ManagedObjectModelClass.Type], mergedWith managedObjectModel: NSManagedObjectModel? = nil
+    ) -> NSManagedObjectModel? {
+        struct Classes: _ManagedObjectModelSource {
+            let types: [any _ManagedObjectModelClass.Type]
+            func managedObjectModel() throws -> ManagedObjectModel {
+                try types.first?._managedObjectModel(of: types) ?? ManagedObjectModel(entities: [])
+            }
+        }
+        return makeManagedObjectModel(for: Classes(types: types), mergedWith: managedObjectModel)
+    }
+
     init(_ value: ManagedObjectModel, versions: ModelVersions? = nil) {
         self.versions = versions
         super.init()

@@ -34,12 +34,17 @@ final class ObjectSave {
         writer = store.writer
     }
 
-    func run() throws -> SaveOutcome {
+    /// Finds whatever keeps the save from being written.
+    func check() throws {
         try giveKeys()
         try readVersions()
         try checkDestinations()
         try checkUniqueness()
         guard conflicts.isEmpty else { throw SaveConflicts(conflicts: conflicts) }
+    }
+
+    func run() throws -> SaveOutcome {
+        try check()
         outcome.versions.reserveCapacity(changes.inserted.count + updates.count)
         try deleteRows()
         try emptyUniqueColumns()

@@ -19,7 +19,10 @@ extension ObjectCoordinator {
     /// Deletes every object of every store; contexts forget what they have.
     package func erase() throws {
         try lock.withLock {
-            for store in try usableStores() { try store.erase() }
+            for store in try usableStores() {
+                try store.owner?.erase()
+                try store.erase()
+            }
             for context in liveContexts { context.reset() }
         }
     }

@@ -6,10 +6,19 @@ extension ObjectStore {
     ///
     /// Both ends of a relationship may be named, or one of them; the other then follows. An object's relationships are
     /// taken from the store when it is deleted: nothing leads to it afterwards.
+    ///
+    /// - Parameter handingOver: given what is free of conflicts before it is written; it says the identities of new
+    ///   objects.
     /// - Throws: `SaveConflicts` with every conflict there is, or a `MigrationError`; nothing was written then.
-    package func save(_ changes: ObjectChanges) throws -> SaveOutcome {
+    package func save(
+        _ changes: ObjectChanges, handingOver: (() throws -> [ObjectID: ObjectID])? = nil
+    ) throws -> SaveOutcome {
         let outcome = try writing(author: changes.author, contextName: changes.contextName) {
-            try ObjectSave(changes, in: self).run()
+            if let handingOver {
+                try ObjectSave(changes, in: self).check()
+                reserved.merge(try handingOver()) { $1 }
+            }
+            return try ObjectSave(changes, in: self).run()
         }
         for id in outcome.permanentIDs.keys { reserved[id] = nil }
         return outcome

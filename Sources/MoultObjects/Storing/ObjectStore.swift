@@ -28,6 +28,8 @@ package final class ObjectStore {
     let connection: Connection
     /// The coordinator that the store was added to.
     package internal(set) weak var coordinator: ObjectCoordinator?
+    /// Who keeps the rows; nil for a store that keeps them itself.
+    package var owner: (any RowOwner)?
     /// Writes rows in the transaction that is open.
     let writer: RowWriter
     let externalData: (String) throws -> [UInt8]?

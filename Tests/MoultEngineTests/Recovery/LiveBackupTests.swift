@@ -61,11 +61,14 @@ struct LiveBackupTests {
             writer.kill()
             try? FileManager.default.removeItem(atPath: output)
         }
-        while writer.isRunning, FileManager.default.contents(atPath: output)?.isEmpty != false {
-            Thread.sleep(forTimeInterval: 0.01)
+        func written() -> Int { FileManager.default.contents(atPath: output)?.count ?? 0 }
+        func waitForWrites() {
+            let before = written()
+            while writer.isRunning, written() == before { Thread.sleep(forTimeInterval: 0.01) }
         }
         var states: Set<String> = []
         for _ in Tier.faults.rounds(quick: 4, full: 100, sharedBy: 4) {
+            waitForWrites()
             let backup = try Migrator().backUp(fixture.store, version: "1")
             #expect(
                 try SQLiteShell.run(backup.store, "SELECT sum(Z_OPT) FROM ZITEM; PRAGMA integrity_check")

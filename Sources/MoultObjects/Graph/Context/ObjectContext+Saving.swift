@@ -64,7 +64,8 @@ extension ObjectContext {
         var attempts = 0
         while let part = try nextStore() {
             do {
-                try finish(part, try part.store.save(part.changes), &saved)
+                let handOver = part.store.owner.map { owner in { try owner.save(part.objects, of: self) } }
+                try finish(part, try part.store.save(part.changes, handingOver: handOver), &saved)
             } catch let conflicts as SaveConflicts {
                 attempts += 1
                 // A store that others write all the time may conflict again and again.

@@ -7,14 +7,20 @@ struct RandomModelTests {
     @Test(arguments: [UInt64(1), 2, 3]) func `random operations end as plain values say`(seed: UInt64) throws {
         try WarehouseRun(seed: seed).run(120)
     }
+
+    @Test(arguments: [WarehouseRun.Place.json, .wrapped], [UInt64(4), 5])
+    func `random operations over a data store end as plain values say`(place: WarehouseRun.Place, seed: UInt64) throws {
+        try WarehouseRun(seed: seed, in: place).run(120)
+    }
 }
 
 @Suite(.enabled(if: Tier.matrix.isAsked)) struct RandomModelMatrixTests {
-    @Test func `100,000 random operations end as plain values say`() throws {
+    @Test(arguments: WarehouseRun.Place.allCases)
+    func `100,000 random operations end as plain values say`(place: WarehouseRun.Place) throws {
         var (done, comparisons) = (0, 0)
         for round in Tier.matrix.rounds(quick: 0, full: 200) {
             let seed = UInt64(1000 + round)
-            let run = try WarehouseRun(seed: seed)
+            let run = try WarehouseRun(seed: seed, in: place)
             do {
                 try run.run(500)
             } catch {
@@ -23,6 +29,6 @@ struct RandomModelTests {
             comparisons += run.comparisons
             done += 500
         }
-        print("RandomModels: \(done) operations, \(comparisons) comparisons of all models")
+        print("RandomModels in \(place): \(done) operations, \(comparisons) comparisons of all models")
     }
 }

@@ -13,8 +13,18 @@ final class WarehouseRun {
         let description: String
     }
 
+    /// Where the models are kept.
+    enum Place: CaseIterable, Sendable {
+        case sqlite
+        /// A data store that writes JSON.
+        case json
+        /// A data store that has a SQLite store of its own.
+        case wrapped
+    }
+
     private let folder: ScratchFolder
     private let url: URL
+    private let place: Place
     private var random: MoultObjects.SeededGenerator
     private var container: ModelContainer
     private var context: ModelContext
@@ -27,16 +37,22 @@ final class WarehouseRun {
     private(set) var log: [String] = []
     private(set) var comparisons = 0
 
-    init(seed: UInt64) throws {
+    init(seed: UInt64, in place: Place = .sqlite) throws {
+        self.place = place
         folder = try ScratchFolder()
         url = URL(fileURLWithPath: folder.path + "/warehouse.store")
         random = MoultObjects.SeededGenerator(seed: seed)
-        container = try Self.open(url)
+        container = try Self.open(url, place)
         context = ModelContext(container)
     }
 
-    private static func open(_ url: URL) throws -> ModelContainer {
-        try ModelContainer(for: Schema(versionedSchema: Warehouse.self), configurations: .init(url: url))
+    private static func open(_ url: URL, _ place: Place) throws -> ModelContainer {
+        let schema = Schema(versionedSchema: Warehouse.self)
+        return switch place {
+        case .sqlite: try ModelContainer(for: schema, configurations: .init(url: url))
+        case .json: try ModelContainer(for: schema, configurations: [JSONStoreConfiguration(fileURL: url)])
+        case .wrapped: try ModelContainer(for: schema, configurations: [CountingConfiguration(inner: .init(url: url))])
+        }
     }
 
     func run(_ count: Int) throws {
@@ -46,7 +62,9 @@ final class WarehouseRun {
         }
         try save()
         try compare(context, saved)
-        try compareFile()
+        guard place == .json else { return try compareFile() }
+        try compare(ModelContext(Self.open(url, place)), saved)
+        try compareEnds()
     }
 
     private func step(_ die: Int) throws {
@@ -249,7 +267,7 @@ final class WarehouseRun {
         note("reopen")
         now = saved
         (boxes, items, marks) = ([:], [:], [:])
-        container = try Self.open(url)
+        container = try Self.open(url, place)
         context = ModelContext(container)
         try takeModels(context)
         try compare(context, now)
@@ -278,6 +296,30 @@ final class WarehouseRun {
         throw Difference(
             description: "found \(more.prefix(3)), expected \(less.prefix(3)) after:\n"
                 + log.suffix(30).joined(separator: "\n"))
+    }
+
+    /// Both ends of each relationship stand in the file, read by Foundation's own reader.
+    private func compareEnds() throws {
+        let objects = try JSONSerialization.jsonObject(with: Data(contentsOf: url)) as? [[String: Any]] ?? []
+        func key(_ id: Any?) -> String? {
+            ((id as? [String: Any])?["implementation"] as? [String: Any])?["primaryKey"] as? String
+        }
+        func pairs(_ name: String, _ isForward: Bool) -> Set<String> {
+            Set(
+                objects.flatMap { object -> [String] in
+                    let own = key(object["persistentIdentifier"]) ?? ""
+                    let others = (object[name] as? [Any] ?? [object[name] as Any]).compactMap(key)
+                    return others.map { isForward ? "\(own) \($0)" : "\($0) \(own)" }
+                })
+        }
+        let (boxed, marked) = (pairs("box", true), pairs("marks", true))
+        let filled = Set(
+            objects.filter { $0["code"] != nil }.flatMap { box -> [String] in
+                (box["items"] as? [Any] ?? []).compactMap(key).map { "\($0) \(key(box["persistentIdentifier"]) ?? "")" }
+            })
+        let held = pairs("items", false).subtracting(filled)
+        try differ(boxed, filled)
+        try differ(marked, held)
     }
 
     /// The file, read by SQLite's own shell.

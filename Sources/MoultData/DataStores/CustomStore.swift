@@ -1,0 +1,361 @@
+import Foundation
+import MoultModel
+import MoultObjects
+
+/// A data store of the program's own, whose rows a store in memory copies for contexts to read.
+protocol CustomStore: RowOwner {
+    /// Copies what the store finds.
+    ///
+    /// - Returns: the identities of what it found, in its order; nil where it leaves a fetch to the copy, which then
+    ///   has every object of the class.
+    func fetch<Model: PersistentModel>(
+        _ descriptor: FetchDescriptor<Model>, for context: ObjectContext
+    ) throws -> [ObjectID]?
+    /// Nil where the store leaves the fetch to the copy.
+    func count<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>, for context: ObjectContext) throws -> Int?
+    /// Copies objects that were not copied yet, as far as the store has them.
+    func copy(_ ids: [ObjectID], for context: ObjectContext) throws
+    /// Copies what the store has changed by itself while it saved.
+    func copyReregistered(for context: ObjectContext) throws
+    func begin(_ state: EditingState)
+    func end(_ state: EditingState)
+    /// Nil for transactions that are not the store's.
+    func history<Transaction: HistoryTransaction>(_ descriptor: HistoryDescriptor<Transaction>) throws -> [Transaction]?
+    /// - Returns: whether the transactions are the store's.
+    func deleteHistory<Transaction: HistoryTransaction>(_ descriptor: HistoryDescriptor<Transaction>) throws -> Bool
+}
+
+/// Stands between the contexts of a container and a data store. It is used under the lock of the coordinator.
+final class DataStoreCopy<Store: DataStore>: CustomStore {
+    private let store: Store
+    private let schema: Schema
+    /// The identifier of the store in memory.
+    private let identifier: UUID
+    /// What was copied.
+    private var known: [ObjectID: DefaultSnapshot] = [:]
+    private var reregistered: [Store.Snapshot] = []
+
+    init(_ store: Store, schema: Schema) {
+        self.store = store
+        self.schema = schema
+        identifier = CustomIdentities.shared.store(store.identifier)
+    }
+
+    func begin(_ state: EditingState) { store.initializeState(for: state) }
+    func end(_ state: EditingState) { store.invalidateState(for: state) }
+
+    /// Runs code of the store, which may decode snapshots of the schema's classes.
+    private func asking<Result>(_ body: () throws -> Result) rethrows -> Result {
+        try SnapshotClasses.$schema.withValue(schema) { try body() }
+    }
+
+    // MARK: - Reading
+
+    func fetch<Model: PersistentModel>(
+        _ descriptor: FetchDescriptor<Model>, for context: ObjectContext
+    ) throws -> [ObjectID]? {
+        let state = EditingState(context)
+        do {
+            let found = try asking {
+                try store.fetch(DataStoreFetchRequest(descriptor: descriptor, editingState: state))
+            }
+            let isWhole = descriptor.predicate == nil && descriptor.fetchLimit == nil && descriptor.fetchOffset == nil
+            return try take(
+                found.fetchedSnapshots, Array(found.relatedSnapshots.values),
+                allOf: isWhole ? Model.self : nil, for: context)
+        } catch let error as DataStoreError where error == .preferInMemoryFilter || error == .preferInMemorySort {
+            guard descriptor.predicate != nil || !descriptor.sortBy.isEmpty else { throw error }
+            _ = try fetch(FetchDescriptor<Model>(), for: context)
+            return nil
+        }
+    }
+
+    func count<Model: PersistentModel>(
+        _ descriptor: FetchDescriptor<Model>, for context: ObjectContext
+    ) throws -> Int? {
+        let request = DataStoreFetchRequest(descriptor: descriptor, editingState: EditingState(context))
+        do {
+            return try asking { try store.fetchCount(request) }
+        } catch let error as DataStoreError where error == .preferInMemoryFilter || error == .preferInMemorySort {
+            return nil
+        }
+    }
+
+    func copy(_ ids: [ObjectID], for context: ObjectContext) throws {
+        let missing = ids.filter { $0.store == identifier && known[$0] == nil }
+        if missing.isEmpty { return }
+        var incoming: [ObjectID: DefaultSnapshot] = [:]
+        try complete(&incoming, asking: Set(missing), except: [], for: context)
+        try write(incoming, [], for: context)
+    }
+
+    func copyReregistered(for context: ObjectContext) throws {
+        defer { reregistered = [] }
+        if !reregistered.isEmpty { _ = try take(reregistered, [], allOf: nil, for: context) }
+    }
+
+    /// Copies snapshots, and those that they lead to.
+    ///
+    /// - Parameter whole: the class of which nothing is left but what was found.
+    private func take(
+        _ found: [Store.Snapshot], _ related: [Store.Snapshot], allOf whole: (any PersistentModel.Type)?,
+        for context: ObjectContext
+    ) throws -> [ObjectID] {
+        let snapshots = try found.map(own)
+        var incoming: [ObjectID: DefaultSnapshot] = [:]
+        for snapshot in try related.map(own) + snapshots { incoming[snapshot.objectID] = snapshot }
+        var gone: Set<ObjectID> = []
+        if let whole, let entity = schema.entity(for: whole) {
+            let names = entity.familyNames
+            gone = Set(known.keys.filter { names.contains($0.entityName) && incoming[$0] == nil })
+        }
+        try complete(&incoming, asking: [], except: gone, for: context)
+        try write(incoming, gone, for: context)
+        return snapshots.map(\.objectID)
+    }
+
+    /// The snapshot in the form that is copied, if it can be of this store.
+    private func own(_ snapshot: Store.Snapshot) throws -> DefaultSnapshot {
+        let own = try asking { try snapshot as? DefaultSnapshot ?? DefaultSnapshot(decoding: snapshot) }
+        let id = own.objectID
+        guard id.store == identifier, schema.entitiesByName[id.entityName] != nil else {
+            throw fault(
+                "returned a snapshot of \(own.persistentIdentifier), which is not an object of it",
+                "Give PersistentIdentifier.identifier(for:entityName:primaryKey:) the store's identifier, and copy a "
+                    + "snapshot under that identity before it is kept.")
+        }
+        return own
+    }
+
+    /// Adds what the snapshots lead to and was not copied yet, or may have changed; what the store has not is taken out
+    /// of their relationships.
+    private func complete(
+        _ incoming: inout [ObjectID: DefaultSnapshot], asking wanted: Set<ObjectID>, except gone: Set<ObjectID>,
+        for context: ObjectContext
+    ) throws {
+        var wanted = wanted
+        var asked: Set<ObjectID> = gone
+        for snapshot in incoming.values { wanted.formUnion(try unknown(snapshot, gone)) }
+        while true {
+            wanted = wanted.filter { incoming[$0] == nil && !asked.contains($0) }
+            guard !wanted.isEmpty else { break }
+            asked.formUnion(wanted)
+            var found = try cached(wanted, EditingState(context))
+            let missing = wanted.subtracting(found.map(\.objectID))
+            for name in Set(missing.map(\.entityName)) {
+                if let type = schema.types[name] { found += try all(type, for: context) }
+            }
+            wanted = []
+            for snapshot in found where incoming[snapshot.objectID] == nil {
+                incoming[snapshot.objectID] = snapshot
+                wanted.formUnion(try unknown(snapshot, gone))
+            }
+        }
+        for (id, snapshot) in incoming {
+            for (name, ids) in snapshot.destinations {
+                let present = ids.filter { id in
+                    incoming[id.objectID] != nil || known[id.objectID] != nil && !gone.contains(id.objectID)
+                }
+                if present.count < ids.count { incoming[id]?.lead(name, present) }
+            }
+        }
+    }
+
+    private func cached(_ ids: Set<ObjectID>, _ state: EditingState) throws -> [DefaultSnapshot] {
+        let ids = ids.map(PersistentIdentifier.init).sorted()
+        return try asking { try store.cachedSnapshots(for: ids, editingState: state) }.values.map(own)
+    }
+
+    private func all<Model: PersistentModel>(
+        _ type: Model.Type, for context: ObjectContext
+    ) throws -> [DefaultSnapshot] {
+        let request = DataStoreFetchRequest(
+            descriptor: FetchDescriptor<Model>(), editingState: EditingState(context))
+        let found = try asking { try store.fetch(request) }
+        return try (Array(found.relatedSnapshots.values) + found.fetchedSnapshots).map(own)
+    }
+
+    /// Where a snapshot leads that was not copied yet, or leads back no more.
+    private func unknown(_ snapshot: DefaultSnapshot, _ gone: Set<ObjectID>) throws -> Set<ObjectID> {
+        var ids: Set<ObjectID> = []
+        let before = known[snapshot.objectID]
+        for (name, destinations) in snapshot.destinations where destinations != before?.destinations[name] {
+            if let temporary = destinations.first(where: \.objectID.isTemporary) {
+                throw fault(
+                    "returned \(snapshot.persistentIdentifier), whose \(name) leads to the temporary \(temporary)",
+                    "In save(_:), give copy(persistentIdentifier:remappedIdentifiers:) the remapped identifiers of all "
+                        + "inserted snapshots.")
+            }
+            let old = Set(before?.destinations[name]?.map(\.objectID) ?? [])
+            ids.formUnion(old.symmetricDifference(destinations.map(\.objectID)))
+        }
+        for (name, destinations) in before?.destinations ?? [:] where snapshot.destinations[name] == nil {
+            ids.formUnion(destinations.map(\.objectID))
+        }
+        return ids.subtracting(gone)
+    }
+
+    /// Writes into the copy what differs from it.
+    private func write(
+        _ incoming: [ObjectID: DefaultSnapshot], _ gone: Set<ObjectID>, for context: ObjectContext
+    ) throws {
+        let coordinator = context.coordinator
+        guard let rows = coordinator.store(identifier) else { throw coordinator.noStore(holding: store.identifier) }
+        var changes = ObjectChanges()
+        for (id, snapshot) in incoming.sorted(by: { $0.key.key < $1.key.key }) where known[id] != snapshot {
+            let shape = try rows.columns(of: id.entityName).shape
+            if let before = known[id] {
+                let values = snapshot.values(shape, unlike: before)
+                if !values.isEmpty { changes.updated.append(.init(id: id, version: nil, values: values)) }
+            } else {
+                changes.inserted.append(.init(id: id, values: snapshot.values(shape)))
+            }
+        }
+        changes.deleted = gone.sorted { $0.key < $1.key }.map { .init(id: $0, version: nil) }
+        if !(changes.inserted.isEmpty && changes.updated.isEmpty && changes.deleted.isEmpty) {
+            do {
+                try coordinator.copy(changes, into: rows)
+            } catch is SaveConflicts {
+                throw fault(
+                    "returned objects that have the same values of a uniqueness constraint",
+                    "Keep one of them in the store.")
+            }
+        }
+        known.merge(incoming) { $1 }
+        for id in gone { known[id] = nil }
+    }
+
+    // MARK: - Writing
+
+    func save(_ objects: [Object], of context: ObjectContext) throws -> [ObjectID: ObjectID] {
+        var (inserted, updated, deleted): ([DefaultSnapshot], [DefaultSnapshot], [DefaultSnapshot]) = ([], [], [])
+        for object in objects {
+            let id = object.id
+            guard let type = schema.types[id.entityName] else { continue }
+            if object.isDeleted {
+                if let snapshot = known[id] { deleted.append(snapshot) }
+            } else {
+                let snapshot = try DefaultSnapshot(object, type)
+                if id.isTemporary {
+                    inserted.append(snapshot)
+                } else if snapshot != known[id] {
+                    updated.append(snapshot)
+                }
+            }
+        }
+        let result = try asking {
+            try store.save(
+                DataStoreSaveChangesRequest(
+                    editingState: EditingState(context), inserted: try inserted.map(given),
+                    updated: try updated.map(given), deleted: try deleted.map(given)))
+        }
+        let remapped = result.remappedIdentifiers
+        try check(remapped, of: inserted)
+        for snapshot in inserted + updated {
+            let id = remapped[snapshot.persistentIdentifier] ?? snapshot.persistentIdentifier
+            known[id.objectID] = snapshot.copy(persistentIdentifier: id, remappedIdentifiers: remapped)
+        }
+        for snapshot in deleted { known[snapshot.objectID] = nil }
+        reregistered = Array(result.snapshotsToReregister.values)
+        return Dictionary(remapped.map { ($0.objectID, $1.objectID) }) { first, _ in first }
+    }
+
+    private func given(_ snapshot: DefaultSnapshot) throws -> Store.Snapshot {
+        if let snapshot = snapshot as? Store.Snapshot { return snapshot }
+        var related: [PersistentIdentifier: any BackingData] = [:]
+        return Store.Snapshot(from: SnapshotBacking(snapshot), relatedBackingDatas: &related)
+    }
+
+    private func check(_ remapped: [PersistentIdentifier: PersistentIdentifier], of inserted: [DefaultSnapshot]) throws
+    {
+        for snapshot in inserted {
+            let id = remapped[snapshot.persistentIdentifier]?.objectID
+            let isNew = id.map { known[$0] == nil && $0.entityName == snapshot.objectID.entityName } ?? false
+            guard let id, id.store == identifier, isNew else {
+                throw fault(
+                    "saved a new \(snapshot.persistentIdentifier.entityName) without giving it an identity of its own",
+                    "Return one for every inserted snapshot among the remapped identifiers. The store has the changes, the "
+                        + "context still has them as unsaved: roll it back, and fetch again.")
+            }
+        }
+    }
+
+    func erase() throws {
+        try asking { try store.erase() }
+        known = [:]
+    }
+
+    // MARK: - History
+
+    func history<Transaction: HistoryTransaction>(
+        _ descriptor: HistoryDescriptor<Transaction>
+    ) throws -> [Transaction]? {
+        func ask<Provider: HistoryProviding>(_ provider: Provider) throws -> [Transaction]? {
+            guard let own = descriptor as? HistoryDescriptor<Provider.HistoryType> else { return nil }
+            return try asking { try provider.fetchHistory(own) } as? [Transaction]
+        }
+        return try (store as? any HistoryProviding).flatMap { try ask($0) }
+    }
+
+    func deleteHistory<Transaction: HistoryTransaction>(_ descriptor: HistoryDescriptor<Transaction>) throws -> Bool {
+        func ask<Provider: HistoryProviding>(_ provider: Provider) throws -> Bool {
+            guard let own = descriptor as? HistoryDescriptor<Provider.HistoryType> else { return false }
+            try asking { try provider.deleteHistory(own) }
+            return true
+        }
+        return try (store as? any HistoryProviding).map { try ask($0) } ?? false
+    }
+
+    private func fault(_ what: String, _ remedy: String) -> MigrationError {
+        MigrationError(
+            .dataConflict, "The data store \(store.identifier) \(what).", place: store.identifier, remedy: remedy)
+    }
+}
+
+extension EditingState {
+    init(_ context: ObjectContext) { self.init(id: ObjectIdentifier(context), author: context.transactionAuthor) }
+}
+
+extension DefaultSnapshot {
+    var objectID: ObjectID { persistentIdentifier.objectID }
+
+    /// The values of a snapshot of another type, as it encodes them.
+    fileprivate init(decoding snapshot: some DataStoreSnapshot) throws {
+        let encoder = JSONEncoder()
+        encoder.nonConformingFloatEncodingStrategy = .convertToString(
+            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+        let decoder = JSONDecoder()
+        decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+        self = try decoder.decode(DefaultSnapshot.self, from: try encoder.encode(snapshot))
+    }
+
+    /// What a row of them holds. A list that the other end keeps is written there.
+    fileprivate func values(_ shape: EntityShape) -> [ObjectValue?] { shape.properties.map(value) }
+
+    /// What of it differs from an earlier snapshot.
+    fileprivate func values(_ shape: EntityShape, unlike before: DefaultSnapshot) -> [String: ObjectValue] {
+        var values: [String: ObjectValue] = [:]
+        for property in shape.properties {
+            let name = property.name
+            if attributes[name] == before.attributes[name], destinations[name] == before.destinations[name] { continue }
+            values[name] = value(property)
+        }
+        return values
+    }
+
+    private func value(_ property: EntityShape.Property) -> ObjectValue? {
+        switch property {
+        case .attribute(let name, _): return .attribute(attributes[name])
+        case .relationship(let relationship, let inverse):
+            let ids = (destinations[relationship.name] ?? []).map(\.objectID)
+            if relationship.maxCount == 1 { return .toOne(ids.first) }
+            return inverse?.maxCount == 1 ? nil : .toMany(ids)
+        }
+    }
+}
+
+extension Schema.Entity {
+    /// Its name, and those of the entities that inherit from it.
+    fileprivate var familyNames: Set<String> { subentities.reduce(into: [name]) { $0.formUnion($1.familyNames) } }
+}

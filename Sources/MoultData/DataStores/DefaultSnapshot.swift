@@ -1,0 +1,182 @@
+import Foundation
+import MoultModel
+import MoultObjects
+import Synchronization
+
+/// The values of one model, of whatever class: the attributes as they are kept, and where relationships lead.
+///
+/// It encodes each property under its name, as a value of the property's own type.
+public struct DefaultSnapshot: DataStoreSnapshot, Equatable {
+    public let persistentIdentifier: PersistentIdentifier
+    /// What the columns of attributes hold, by their paths; empty ones are missing.
+    var attributes: [String: AttributeValue] = [:]
+    /// Where relationships lead, by name; those that lead nowhere are missing.
+    var destinations: [String: [PersistentIdentifier]] = [:]
+
+    init(_ persistentIdentifier: PersistentIdentifier) { self.persistentIdentifier = persistentIdentifier }
+
+    /// The values of a model. Of its relationships it takes the identities of their destinations, and no values.
+    public init(
+        from backingData: any BackingData, relatedBackingDatas: inout [PersistentIdentifier: any BackingData]
+    ) {
+        if let snapshot = (backingData as? SnapshotBacking)?.snapshot {
+            self = snapshot
+            return
+        }
+        self.init(backingData.persistentModelID)
+        let type = SnapshotClasses.type(persistentIdentifier.entityName)
+        for property in type?.schemaMetadata.keptProperties ?? [] {
+            switch property.shape {
+            case .attribute:
+                for path in property.paths { attributes[path] = backingData.attribute(path) }
+            case .toOne:
+                lead(property.name, (backingData.toOne(property.name)?.persistentModelID).map { [$0] } ?? [])
+            case .toMany:
+                lead(property.name, backingData.toMany(property.name)?.map(\.persistentModelID) ?? [])
+            }
+        }
+    }
+
+    /// The values that an object of a context has now.
+    init(_ object: Object, _ type: any PersistentModel.Type) throws {
+        self.init(PersistentIdentifier(object.id))
+        for property in type.schemaMetadata.keptProperties {
+            switch property.shape {
+            case .attribute: for path in property.paths { attributes[path] = try object.attribute(path) }
+            case .toOne:
+                lead(property.name, try object.toOneID(property.name).map { [PersistentIdentifier($0)] } ?? [])
+            case .toMany: lead(property.name, try object.toManyIDs(property.name).map(PersistentIdentifier.init))
+            }
+        }
+    }
+
+    /// Destinations have no order of their own.
+    mutating func lead(_ relationship: String, _ ids: [PersistentIdentifier]) {
+        destinations[relationship] = ids.isEmpty ? nil : ids.sorted()
+    }
+
+    /// The same values under another identity.
+    ///
+    /// - Parameter remappedIdentifiers: the identities that take the place of temporary ones, where relationships lead to
+    ///   such.
+    public func copy(
+        persistentIdentifier: PersistentIdentifier,
+        remappedIdentifiers: [PersistentIdentifier: PersistentIdentifier]? = nil
+    ) -> DefaultSnapshot {
+        var copy = DefaultSnapshot(persistentIdentifier)
+        copy.attributes = attributes
+        for (name, ids) in destinations { copy.lead(name, ids.map { remappedIdentifiers?[$0] ?? $0 }) }
+        return copy
+    }
+}
+
+extension DefaultSnapshot: Codable {
+    /// - Throws: `DecodingError` for a class that no container over a data store has, or a value of another type.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: DataStoreSnapshotCodingKey.self)
+        self.init(try container.decode(PersistentIdentifier.self, forKey: .persistentIdentifier))
+        for property in try Self.properties(persistentIdentifier, container.codingPath) {
+            let key = DataStoreSnapshotCodingKey.modeledProperty(property.name)
+            guard container.contains(key), try !container.decodeNil(forKey: key) else { continue }
+            switch property.shape {
+            case .attribute: try decode(property, key, container)
+            case .toOne: lead(property.name, [try container.decode(PersistentIdentifier.self, forKey: key)])
+            case .toMany: lead(property.name, try container.decode([PersistentIdentifier].self, forKey: key))
+            }
+        }
+    }
+
+    private mutating func decode(
+        _ property: Schema.PropertyMetadata, _ key: DataStoreSnapshotCodingKey,
+        _ container: KeyedDecodingContainer<DataStoreSnapshotCodingKey>
+    ) throws {
+        func value<Value: Decodable>(_ type: Value.Type) throws -> Any { try container.decode(type, forKey: key) }
+        guard let type = property.valueType as? any Decodable.Type else {
+            attributes[property.name] = .transformable([UInt8](try container.decode(Data.self, forKey: key)))
+            return
+        }
+        guard let columns = try property.columnValues(try value(type)) else {
+            throw DecodingError.typeMismatch(
+                type, .init(codingPath: container.codingPath + [key], debugDescription: "It is of another type."))
+        }
+        attributes.merge(columns) { $1 }
+    }
+
+    /// Encodes every property that a store keeps, null for one without a value.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: DataStoreSnapshotCodingKey.self)
+        try container.encode(persistentIdentifier, forKey: .persistentIdentifier)
+        let backing = AbsentBacking(persistentIdentifier, attributes)
+        for property in try Self.properties(persistentIdentifier, encoder.codingPath) {
+            let key = DataStoreSnapshotCodingKey.modeledProperty(property.name)
+            switch property.shape {
+            case .toOne: try container.encode(destinations[property.name]?.first, forKey: key)
+            case .toMany: try container.encode(destinations[property.name] ?? [], forKey: key)
+            case .attribute:
+                guard property.isWhole(in: attributes, backing) else {
+                    try container.encodeNil(forKey: key)
+                    continue
+                }
+                if property.valueType is any Codable.Type,
+                    let value = property.read(property.name, backing) as? any Encodable
+                {
+                    try container.encode(value, forKey: key)
+                } else if case .transformable(let bytes)? = attributes[property.name] {
+                    try container.encode(Data(bytes), forKey: key)
+                }
+            }
+        }
+    }
+
+    private static func properties(
+        _ id: PersistentIdentifier, _ path: [any CodingKey]
+    ) throws -> [Schema.PropertyMetadata] {
+        if let type = SnapshotClasses.type(id.entityName) { return type.schemaMetadata.keptProperties }
+        throw DecodingError.dataCorrupted(
+            .init(
+                codingPath: path,
+                debugDescription: "\(id.entityName) is no model of a container that has been made over a data store."))
+    }
+}
+
+/// The classes of the models that snapshots are of: a snapshot is decoded by one who knows the names only.
+enum SnapshotClasses {
+    /// That of the data store which is at work.
+    @TaskLocal static var schema: Schema?
+    private static let known = Mutex<[String: any PersistentModel.Type]>([:])
+
+    /// Notes the classes of a schema, for code that works outside of a call of its data store.
+    static func note(_ schema: Schema) { known.withLock { $0.merge(schema.types) { $1 } } }
+
+    static func type(_ entityName: String) -> (any PersistentModel.Type)? {
+        schema?.types[entityName] ?? known.withLock { $0[entityName] }
+    }
+}
+
+/// The values of a snapshot, for a snapshot of another type to be made of.
+final class SnapshotBacking: BackingData {
+    let snapshot: DefaultSnapshot
+
+    init(_ snapshot: DefaultSnapshot) { self.snapshot = snapshot }
+
+    var persistentModelID: PersistentIdentifier { snapshot.persistentIdentifier }
+    func attribute(_ key: String) -> AttributeValue? { snapshot.attributes[key] }
+    func setAttribute(_ key: String, _ value: AttributeValue?) {}
+    func toOne(_ key: String) -> (any PersistentModel)? { snapshot.destinations[key]?.first.flatMap(model) }
+    func setToOne(_ key: String, _ model: (any PersistentModel)?) {}
+    func toMany(_ key: String) -> [any PersistentModel]? { snapshot.destinations[key]?.compactMap(model) }
+    func setToMany(_ key: String, _ models: [any PersistentModel]?) {}
+    func refuse(_ key: String, _ error: MigrationError) {}
+
+    /// A model that has its identity only.
+    private func model(_ id: PersistentIdentifier) -> (any PersistentModel)? {
+        SnapshotClasses.type(id.entityName)?.init(backingData: AbsentBacking(id))
+    }
+}
+
+extension Schema.ModelMetadata {
+    /// The properties that a store keeps.
+    var keptProperties: [Schema.PropertyMetadata] {
+        properties.filter { !$0.declared.attributeOptions.contains(.ephemeral) }
+    }
+}

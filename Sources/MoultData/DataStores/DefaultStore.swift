@@ -1,0 +1,138 @@
+import MoultModel
+import MoultObjects
+
+/// The data store of a ``ModelConfiguration``, in SQLite. A container opens such a store itself; a ``DataStore`` of your
+/// own can keep its models in one.
+public final class DefaultStore: DataStore {
+    public typealias Snapshot = DefaultSnapshot
+
+    public let configuration: ModelConfiguration
+    /// The UUID of the store.
+    public let identifier: String
+    public let schema: Schema
+    private let container: ModelContainer
+
+    /// Opens the store of a configuration, which names its models.
+    ///
+    /// - Throws: ``SwiftDataError/configurationSchemaNotFoundInContainerSchema`` for one without a schema; what making a
+    ///   ``ModelContainer`` throws.
+    public init(_ configuration: ModelConfiguration, migrationPlan: (any SchemaMigrationPlan.Type)?) throws {
+        guard let schema = configuration.schema else {
+            throw SwiftDataError(
+                .configurationSchemaNotFoundInContainerSchema,
+                "The configuration \(configuration.name) names no models.", place: configuration.name,
+                remedy: "Set its schema before the store is made.")
+        }
+        container = try ModelContainer(for: schema, migrationPlan: migrationPlan, configurations: configuration)
+        self.configuration = configuration
+        self.schema = schema
+        identifier = container.coordinator.stores.first?.identifier.uuidString ?? ""
+        SnapshotClasses.note(schema)
+    }
+
+    /// The models that a request asks for.
+    public func fetch<T: PersistentModel>(
+        _ request: DataStoreFetchRequest<T>
+    ) throws -> DataStoreFetchResult<T, DefaultSnapshot> {
+        let context = context(request.editingState)
+        return DataStoreFetchResult(
+            descriptor: request.descriptor,
+            fetchedSnapshots: try context.fetch(request.descriptor).map(\.persistentModelID).map { id in
+                try snapshot(try context.objects.object(with: id.objectID))
+            })
+    }
+
+    /// How many models a request asks for.
+    public func fetchCount<T: PersistentModel>(_ request: DataStoreFetchRequest<T>) throws -> Int {
+        try context(request.editingState).fetchCount(request.descriptor)
+    }
+
+    /// The identities of the models that a request asks for.
+    public func fetchIdentifiers<T: PersistentModel>(
+        _ request: DataStoreFetchRequest<T>
+    ) throws -> [PersistentIdentifier] {
+        try context(request.editingState).fetchIdentifiers(request.descriptor)
+    }
+
+    /// Writes all changes in one transaction.
+    public func save(
+        _ request: DataStoreSaveChangesRequest<DefaultSnapshot>
+    ) throws -> DataStoreSaveChangesResult<DefaultSnapshot> {
+        let objects = context(request.editingState).objects
+        return try SwiftDataError.translating {
+            try objects.perform {
+                var made: [PersistentIdentifier: Object] = [:]
+                for snapshot in request.inserted {
+                    made[snapshot.persistentIdentifier] = try objects.insert(snapshot.persistentIdentifier.entityName)
+                }
+                func object(_ id: PersistentIdentifier) throws -> Object {
+                    try made[id] ?? objects.existingObject(with: id.objectID)
+                }
+                for snapshot in request.inserted + request.updated {
+                    try set(snapshot, of: try object(snapshot.persistentIdentifier), object)
+                }
+                for snapshot in request.deleted {
+                    let object = try object(snapshot.persistentIdentifier)
+                    if !object.isDeleted { try objects.delete(object) }
+                }
+                try objects.save()
+                return DataStoreSaveChangesResult(
+                    for: identifier, remappedIdentifiers: made.mapValues { PersistentIdentifier($0.id) })
+            }
+        }
+    }
+
+    private func set(
+        _ snapshot: DefaultSnapshot, of object: Object, _ other: (PersistentIdentifier) throws -> Object
+    ) throws {
+        for property in try container.stack.binding(object.entityName).type.schemaMetadata.keptProperties {
+            switch property.shape {
+            case .attribute:
+                for path in property.paths { try object.setAttribute(path, snapshot.attributes[path]) }
+            case .toOne: try object.setToOne(property.name, try snapshot.destinations[property.name]?.first.map(other))
+            case .toMany:
+                try object.setToMany(property.name, try (snapshot.destinations[property.name] ?? []).map(other))
+            }
+        }
+    }
+
+    /// Deletes everything.
+    public func erase() throws { try container.erase() }
+
+    /// The models of these identities that there are.
+    public func cachedSnapshots(
+        for persistentIdentifiers: [PersistentIdentifier], editingState: EditingState
+    ) throws -> [PersistentIdentifier: DefaultSnapshot] {
+        let objects = context(editingState).objects
+        return try SwiftDataError.translating {
+            try objects.perform {
+                let found = persistentIdentifiers.compactMap { try? objects.existingObject(with: $0.objectID) }
+                return Dictionary(
+                    try found.map { (PersistentIdentifier($0.id), try snapshot($0)) },
+                    uniquingKeysWith: { first, _ in first })
+            }
+        }
+    }
+
+    private func snapshot(_ object: Object) throws -> DefaultSnapshot {
+        try DefaultSnapshot(object, try container.stack.binding(object.entityName).type)
+    }
+
+    private func context(_ state: EditingState) -> ModelContext {
+        let context = ModelContext(container)
+        context.author = state.author
+        return context
+    }
+}
+
+extension DefaultStore: HistoryProviding {
+    /// The saves of the store that a descriptor asks for.
+    public func fetchHistory(
+        _ descriptor: HistoryDescriptor<DefaultHistoryTransaction>
+    ) throws -> [DefaultHistoryTransaction] { try ModelContext(container).fetchHistory(descriptor) }
+
+    /// Forgets the saves that a descriptor asks for; what they saved stays.
+    public func deleteHistory(_ descriptor: HistoryDescriptor<DefaultHistoryTransaction>) throws {
+        try ModelContext(container).deleteHistory(descriptor)
+    }
+}
