@@ -153,18 +153,22 @@ public enum DataStoreError: Error, Hashable, Sendable {
 
 /// What a context asks a data store for.
 public struct DataStoreFetchRequest<T: PersistentModel>: Sendable {
+    /// What the context's fetch says, without a limit where unsaved changes may change what it finds.
     public let descriptor: FetchDescriptor<T>
+    /// Which context asks.
     public let editingState: EditingState
 }
 
 /// What a data store found.
 public struct DataStoreFetchResult<ModelType: PersistentModel, SnapshotType: DataStoreSnapshot>: Sendable {
+    /// That of the request.
     public let descriptor: FetchDescriptor<ModelType>
     /// In the order that was asked for.
     public let fetchedSnapshots: [SnapshotType]
     /// Models that the found ones lead to, as far as the store has them at hand.
     public let relatedSnapshots: [PersistentIdentifier: SnapshotType]
 
+    /// What a fetch found, with related models if the store has them at hand.
     public init(
         descriptor: FetchDescriptor<ModelType>, fetchedSnapshots: [SnapshotType],
         relatedSnapshots: [PersistentIdentifier: SnapshotType] = [:]
@@ -177,6 +181,7 @@ public struct DataStoreFetchResult<ModelType: PersistentModel, SnapshotType: Dat
 
 /// What a context saves.
 public struct DataStoreSaveChangesRequest<SnapshotType: DataStoreSnapshot>: Sendable {
+    /// Which context saves, and its author.
     public let editingState: EditingState
     /// New models, under temporary identities: the relationships of all snapshots may lead to these.
     public let inserted: [SnapshotType]
@@ -188,6 +193,7 @@ public struct DataStoreSaveChangesRequest<SnapshotType: DataStoreSnapshot>: Send
 
 /// What became of a save.
 public final class DataStoreSaveChangesResult<T: DataStoreSnapshot>: Sendable {
+    /// The identifier of the store.
     public let storeIdentifier: String
     /// The identity of each inserted model by its temporary one.
     public let remappedIdentifiers: [PersistentIdentifier: PersistentIdentifier]
@@ -196,6 +202,7 @@ public final class DataStoreSaveChangesResult<T: DataStoreSnapshot>: Sendable {
     /// Where the save stands in the store's history; nil without one.
     public let historyToken: (any HistoryToken)?
 
+    /// Of a store with a history.
     public init(
         for storeIdentifier: String, remappedIdentifiers: [PersistentIdentifier: PersistentIdentifier] = [:],
         snapshotsToReregister: [PersistentIdentifier: T] = [:], historyToken: (any HistoryToken)?

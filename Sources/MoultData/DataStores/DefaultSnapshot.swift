@@ -7,6 +7,7 @@ import Synchronization
 ///
 /// It encodes each property under its name, as a value of the property's own type.
 public struct DefaultSnapshot: DataStoreSnapshot, Equatable {
+    /// The identity of the model; a temporary one of a model that is being inserted.
     public let persistentIdentifier: PersistentIdentifier
     /// What the columns of attributes hold, by their paths; empty ones are missing.
     var attributes: [String: AttributeValue] = [:]

@@ -4,11 +4,14 @@ import MoultObjects
 /// The data store of a ``ModelConfiguration``, in SQLite. A container opens such a store itself; a ``DataStore`` of your
 /// own can keep its models in one.
 public final class DefaultStore: DataStore {
+    /// The form in which models come and go.
     public typealias Snapshot = DefaultSnapshot
 
+    /// That which the store was made with.
     public let configuration: ModelConfiguration
     /// The UUID of the store.
     public let identifier: String
+    /// The models that the store holds.
     public let schema: Schema
     private let container: ModelContainer
 
@@ -71,10 +74,9 @@ public final class DefaultStore: DataStore {
                 for snapshot in request.inserted + request.updated {
                     try set(snapshot, of: try object(snapshot.persistentIdentifier), object)
                 }
-                for snapshot in request.deleted {
-                    let object = try object(snapshot.persistentIdentifier)
-                    if !object.isDeleted { try objects.delete(object) }
-                }
+                // What a delete rule has deleted with another cannot be asked for any more.
+                let deleted = try request.deleted.map { try object($0.persistentIdentifier) }
+                for object in deleted where !object.isDeleted { try objects.delete(object) }
                 try objects.save()
                 return DataStoreSaveChangesResult(
                     for: identifier, remappedIdentifiers: made.mapValues { PersistentIdentifier($0.id) })

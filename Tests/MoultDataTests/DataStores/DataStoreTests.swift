@@ -335,8 +335,11 @@ import Testing
         let history = try context!.fetchHistory(HistoryDescriptor<DefaultHistoryTransaction>())
         #expect(history.map(\.author) == ["me"])
         #expect(history.first?.changes.count == 4)
+        #expect(try SQLiteShell.run(file.path, "SELECT count(*) FROM ZBOOK") == "2\n")
+        for shelf in try context!.all(Bookshop.Shelf.self) { context?.delete(shelf) }
+        try context?.save()
+        #expect(try SQLiteShell.run(file.path, "SELECT ZTITLE FROM ZBOOK") == "Germinal\n", "a shelf deletes its books")
         context = nil
         #expect(CountingStore.states.isEmpty)
-        #expect(try SQLiteShell.run(file.path, "SELECT count(*) FROM ZBOOK") == "2\n")
     }
 }
