@@ -9,6 +9,8 @@ package struct InspectReport: Sendable {
     private let recognition: StoreRecognition
     private let names: [String]
     private let counts: [(key: String, value: Int64?)]
+    /// The rows of the tables of history.
+    private let history: [String: Int64]
     private let withValues: Bool
 
     /// Looks at a store without changing it.
@@ -24,15 +26,18 @@ package struct InspectReport: Sendable {
             let snapshot = try StoreSnapshot(probe.connection, header: header)
             let recognition = try StoreRecognition(of: snapshot, in: versions)
             let counts = try snapshot.objectCounts(of: recognition.model, over: probe.connection)
-            return Self(snapshot, recognition, in: versions, counts: counts, withValues: withValues)
+            let history = try snapshot.historyRows(over: probe.connection)
+            return Self(
+                snapshot, recognition, in: versions, counts: counts, history: history, withValues: withValues)
         }
     }
 
     private init(
         _ snapshot: StoreSnapshot, _ recognition: StoreRecognition, in versions: ModelVersions,
-        counts: [String: Int64?], withValues: Bool
+        counts: [String: Int64?], history: [String: Int64], withValues: Bool
     ) {
         self.withValues = withValues
+        self.history = history
         self.snapshot = snapshot
         self.recognition = recognition
         names = recognition.position.map { versions.versions[$0].names } ?? []
@@ -59,7 +64,7 @@ package struct InspectReport: Sendable {
             "framework": snapshot.metadata.framework.map { JSONValue($0) } ?? .null,
             "uuid": .string(snapshot.metadata.uuid),
             "metadata": metadata,
-            "history": JSONValue(sorted: snapshot.history.mapValues(JSONValue.integer)),
+            "history": JSONValue(sorted: history.mapValues(JSONValue.integer)),
             "cloudKitTables": JSONValue(snapshot.cloudKitTables),
             "alteredInPlace": JSONValue(snapshot.tablesAlteredInPlace),
             "hasModelCache": .bool(snapshot.modelCache != nil), "file": file,
@@ -104,7 +109,7 @@ package struct InspectReport: Sendable {
         facts.add("framework", snapshot.metadata.framework.map(String.init) ?? "not given")
         facts.add("uuid", snapshot.metadata.uuid)
         facts.add("file", "\(Quantity.bytes(Int(clamping: snapshot.file.size))), \(snapshot.file.journalMode.rawValue)")
-        for (table, rows) in snapshot.history.sorted(by: { $0.key < $1.key }) {
+        for (table, rows) in history.sorted(by: { $0.key < $1.key }) {
             facts.add("history", "\(table): \(Quantity.count(Int(clamping: rows), "row"))")
         }
         if !snapshot.cloudKitTables.isEmpty {

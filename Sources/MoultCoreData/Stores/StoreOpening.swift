@@ -160,11 +160,14 @@ extension StoreOpening {
         if !continuesEarlierCall && !options.isReadOnly {
             if try migrator.isUnfinished(path) { _ = try migrator.recover(path) } else { try migrator.healed(path) }
         }
+        // What a store of the model's version holds besides is read when it is opened.
+        let metadata = try? StoreProbe.read(path, system: system) { try StoreMetadata(from: $0.connection) }
+        if let metadata, try isCurrent(metadata) { return nil }
         let snapshot = try StoreProbe.read(path, system: system) { try StoreSnapshot($0.connection) }
         var registry = description?.migrationRegistry ?? MigrationRegistry()
         let versions = try versions(for: snapshot, addingStagesTo: &registry)
         let fits = try snapshot.hashes.fits(modelVersion().hashes)
-        if fits && !isBehindByName(snapshot, versions) { return nil }
+        if fits && !isBehindByName(snapshot.metadata, versions) { return nil }
         try checkMayMigrate(path, snapshot, versions)
         if let willMigrate {
             let start = versions.position(
@@ -184,10 +187,19 @@ extension StoreOpening {
         return (migrator, try prepared(path, versions, preparation))
     }
 
+    /// Whether the metadata alone say that the store is of the model's version.
+    private func isCurrent(_ metadata: StoreMetadata) throws -> Bool {
+        guard options.stagedMigrationManager == nil, let hashes = metadata.hashes,
+            hashes.fits(try modelVersion().hashes)
+        else { return false }
+        let known = knownVersions
+        return known.position(matching: hashes) != nil && !isBehindByName(metadata, known)
+    }
+
     /// Whether the store is of an earlier one of several versions with the model's hashes, as its metadata say.
-    private func isBehindByName(_ snapshot: StoreSnapshot, _ versions: ModelVersions) -> Bool {
-        let position = versions.position(
-            matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
+    private func isBehindByName(_ metadata: StoreMetadata, _ versions: ModelVersions) -> Bool {
+        let hashes = metadata.hashes ?? VersionHashes(read: [:])
+        let position = versions.position(matching: hashes, identifiers: metadata.versionIdentifiers)
         guard let position, let target = target(in: versions).flatMap(versions.position(named:)) else { return false }
         return position < target
     }
@@ -229,14 +241,20 @@ extension StoreOpening {
         return ModelVersions(versions: chain.versions)
     }
 
+    /// Those next to the model, and the model.
+    private var knownVersions: ModelVersions {
+        var list = versions?.versions ?? []
+        if !list.contains(where: { $0.hashes.isCompatible(with: version.hashes) }) { list.append(version) }
+        return ModelVersions(versions: list)
+    }
+
     /// Those next to the model; where the store's is not among them, the model that the store carries stands before the
     /// one to be opened with.
     private func versions(for snapshot: StoreSnapshot) throws -> ModelVersions {
-        var list = versions?.versions ?? []
-        if !list.contains(where: { $0.hashes.isCompatible(with: version.hashes) }) { list.append(version) }
-        let known = ModelVersions(versions: list)
+        let known = knownVersions
         guard known.position(matching: snapshot.hashes) == nil else { return known }
         if let adopting { return try adopting(snapshot, known) }
+        var list = known.versions
         if let cached = snapshot.cachedModel {
             let own = ModelVersion(names: ["the store's own model"], model: cached)
             let isOfStore = ModelVersions(versions: [own]).position(matching: snapshot.hashes) != nil

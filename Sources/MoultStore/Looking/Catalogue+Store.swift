@@ -66,21 +66,83 @@ extension Catalogue.Entry {
 
 extension Connection {
     /// The columns of every table but the virtual ones, whose modules this SQLite may not have.
-    func columnsOfTables() throws -> [String: [Catalogue.Column]] {
+    ///
+    /// The text of a table as Core Data writes it says its columns; SQLite is asked about any other.
+    func columns(of tables: [Catalogue.Entry]) throws -> [String: [Catalogue.Column]] {
         var columns: [String: [Catalogue.Column]] = [:]
-        let sql = """
-            SELECT t.name, c.name, c.type, c."notnull", c.dflt_value, c.pk
-            FROM sqlite_master AS t, pragma_table_info(t.name) AS c
-            WHERE t.type = 'table' AND t.rootpage > 0
-            ORDER BY t.rowid, c.cid
-            """
-        try forEachRow(sql) { row in
-            let column = Catalogue.Column(
-                name: row.text(1) ?? "", declaredType: row.text(2) ?? "", isNotNull: row.integer(3) != 0,
-                defaultValue: row.text(4), primaryKeyPosition: Int(row.integer(5)))
-            columns[row.text(0) ?? "", default: []].append(column)
+        columns.reserveCapacity(tables.count)
+        for table in tables where !table.isVirtual {
+            columns[table.name] = try table.plainColumns ?? columnsBySQLite(of: table.name)
         }
         return columns
+    }
+
+    private func columnsBySQLite(of table: String) throws -> [Catalogue.Column] {
+        try rows(
+            "SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_info(?) ORDER BY cid", [.text(table)]
+        ) { row in
+            Catalogue.Column(
+                name: row.text(0) ?? "", declaredType: row.text(1) ?? "", isNotNull: row.integer(2) != 0,
+                defaultValue: row.text(3), primaryKeyPosition: Int(row.integer(4)))
+        }
+    }
+}
+
+extension Catalogue.Entry {
+    /// The columns that the table's text says, where each is just a name and a type of Core Data's:
+    /// `CREATE TABLE ZITEM ( Z_PK INTEGER PRIMARY KEY, ZTITLE VARCHAR )`. Nil for any other text.
+    package var plainColumns: [Catalogue.Column]? {
+        guard let sql, sql.hasSuffix(" )") else { return nil }
+        let start = "CREATE TABLE \(name) ( "
+        guard sql.hasPrefix(start) else { return nil }
+        var columns: [Catalogue.Column] = []
+        var rest = sql.utf8.dropFirst(start.utf8.count).dropLast(2)
+        while !rest.isEmpty {
+            let part = rest.prefix { $0 != UInt8(ascii: ",") }
+            rest = rest[part.endIndex...]
+            if !rest.isEmpty {
+                rest = rest.dropFirst()
+                guard rest.first == UInt8(ascii: " ") else { return nil }
+                rest = rest.dropFirst()
+            }
+            guard let column = Catalogue.Column(plain: part) else { return nil }
+            columns.append(column)
+        }
+        return columns.isEmpty ? nil : columns
+    }
+}
+
+extension Catalogue.Column {
+    private static let plainTypes: Set<String> = ["INTEGER", "VARCHAR", "FLOAT", "DECIMAL", "TIMESTAMP", "BLOB"]
+
+    /// A name, a type and perhaps PRIMARY KEY, a space between each two.
+    fileprivate init?(plain text: Substring.UTF8View.SubSequence) {
+        guard let end = text.firstIndex(of: UInt8(ascii: " ")) else { return nil }
+        let name = text[..<end]
+        var type = text[text.index(after: end)...]
+        var position = 0
+        if let space = type.firstIndex(of: UInt8(ascii: " ")) {
+            guard String(Substring(type[space...])) == " PRIMARY KEY" else { return nil }
+            position = 1
+            type = type[..<space]
+        }
+        let declaredType = String(Substring(type))
+        guard let first = name.first, first.isNameByte, !(0x30...0x39).contains(first),
+            name.allSatisfy(\.isNameByte), Self.plainTypes.contains(declaredType)
+        else { return nil }
+        self.init(name: String(Substring(name)), declaredType: declaredType, primaryKeyPosition: position)
+    }
+}
+
+extension UInt8 {
+    /// Whether it may stand in a name without quotes.
+    fileprivate var isNameByte: Bool {
+        switch self {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
     }
 }
 

@@ -15,8 +15,6 @@ package struct StoreSnapshot: Sendable, Equatable {
     package let primaryKeyRows: [PrimaryKeyRow]
     /// The model that the store carries.
     package let cache: StoreModelCache
-    /// The rows of each table of persistent history, by the table's name; empty without history.
-    package let history: [String: Int64]
     /// The highest key in each of these tables that has rows.
     package let historyKeys: [String: Int64]
     package let file: FileFacts
@@ -34,12 +32,11 @@ package struct StoreSnapshot: Sendable, Equatable {
         path = connection.path
         catalogue = try connection.catalogue()
         try Self.checkIsStore(catalogue, connection.path)
-        columns = try connection.columnsOfTables()
+        columns = try connection.columns(of: catalogue.tables)
         var noticed: [Finding] = []
         metadata = try Self.metadata(connection, columns: columns["Z_METADATA"] ?? [])
         primaryKeyRows = try PrimaryKeyRow.all(connection, columns: columns["Z_PRIMARYKEY"] ?? [], findings: &noticed)
         cache = try StoreModelCache(connection, columns: columns["Z_MODELCACHE"])
-        history = try Self.historyRows(connection, catalogue)
         historyKeys = try Self.historyKeys(connection, columns)
         file = try FileFacts(connection, header: header)
         self.noticed = noticed
@@ -135,9 +132,10 @@ extension StoreSnapshot {
         return metadata
     }
 
-    private static func historyRows(_ connection: Connection, _ catalogue: Catalogue) throws -> [String: Int64] {
+    /// The rows of each table of persistent history, by the table's name; empty without history. Each is counted.
+    package func historyRows(over connection: Connection) throws -> [String: Int64] {
         var rows: [String: Int64] = [:]
-        for table in historyTables where catalogue.table(table) != nil {
+        for table in Self.historyTables where catalogue.table(table) != nil {
             rows[table] = try connection.integer("SELECT count(*) FROM \(table.quotedName)")
         }
         return rows

@@ -144,7 +144,8 @@ extension StoreSnapshot {
     /// Whether the metadata say so, or `Z_PRIMARYKEY` numbers a table of history, or there is one.
     package var keepsHistory: Bool {
         framework.hasPersistentHistory
-            && (!history.isEmpty || metadata.entries[StoreMetadata.Key.historyHashes] != nil
+            && (Self.historyTables.contains { catalogue.table($0) != nil }
+                || metadata.entries[StoreMetadata.Key.historyHashes] != nil
                 || primaryKeyRows.contains { 16_001...16_003 ~= $0.number })
     }
 }

@@ -17,11 +17,58 @@ import Testing
             #expect(rows.joined(separator: "\n") == (try copy("SELECT * FROM Z_PRIMARYKEY ORDER BY Z_ENT")))
             let names = snapshot.catalogue.entries.map(\.name)
             #expect(names.joined(separator: "\n") == (try copy("SELECT name FROM sqlite_master")))
+            let columns = snapshot.catalogue.tables.flatMap { table in
+                (snapshot.columns[table.name] ?? []).map { column in
+                    "\(table.name)|\(column.name)|\(column.declaredType)|\(column.isNotNull ? 1 : 0)|"
+                        + "\(column.defaultValue ?? "")|\(column.primaryKeyPosition)"
+                }
+            }
+            #expect(columns.joined(separator: "\n") == (try copy(Self.columns)))
             #expect("\(snapshot.file.pageCount)" == (try copy("PRAGMA page_count")))
             #expect(snapshot.hashes.entities.values.allSatisfy { $0.count == 32 })
             #expect((snapshot.framework.hasModelCache) == (snapshot.cachedModel != nil))
         }
     }
+
+    private static let columns = """
+        SELECT t.name, c.name, c.type, c."notnull", c.dflt_value, c.pk
+        FROM sqlite_master AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table' AND t.rootpage > 0
+        ORDER BY t.rowid, c.cid
+        """
+
+    /// What may stand in a table's text, each of it with what SQLite says of the columns.
+    @Test(arguments: [
+        "CREATE TABLE T ( A INTEGER PRIMARY KEY, B VARCHAR, c_1 FLOAT )", "CREATE TABLE T ( A INTEGER, B VARCHAR)",
+        "CREATE TABLE T (A INTEGER, B VARCHAR )", "CREATE TABLE \"T\" ( A INTEGER )", "CREATE TABLE T ( A UNIQUE )",
+        "CREATE TABLE T ( A INTEGER UNIQUE )", "CREATE TABLE T ( A INTEGER NOT NULL )", "CREATE TABLE T ( A )",
+        "CREATE TABLE T ( A VARCHAR PRIMARY KEY, B BLOB )", "CREATE TABLE T ( A INTEGER,B VARCHAR )",
+        "CREATE TABLE T ( A INTEGER, B VARCHAR , C BLOB )", "CREATE TABLE T ( A  INTEGER, B VARCHAR )",
+        "CREATE TABLE T ( A INTEGER, \"B c\" VARCHAR )", "CREATE TABLE T ( A INTEGER /* , */ , B BLOB )",
+        "CREATE TABLE T ( A INTEGER, B VARCHAR DEFAULT ', C INTEGER' )", "CREATE TABLE T ( A VARCHAR(255), B BLOB )",
+        "CREATE TABLE T ( A INTEGER, B VARCHAR, UNIQUE (A, B) )", "CREATE TABLE T ( A INTEGER, B VARCHAR, UNIQUE(B) )",
+        "CREATE TABLE T ( A INTEGER, B BLOB AS (A) )", "CREATE TABLE T ( A integer, B Varchar )",
+        "CREATE TABLE T ( A INTEGER PRIMARY KEY AUTOINCREMENT )", "CREATE TABLE T ( A INTEGER PRIMARY KEY DESC )",
+        "CREATE TABLE T ( É VARCHAR )", "CREATE TABLE T ( A INTEGER,\n B VARCHAR )",
+        "CREATE TABLE T ( A VARCHAR BLOB )",
+        "CREATE TABLE T ( KEY VARCHAR, A BLOB )",
+    ])
+    func `the columns that a table's text says are those that SQLite says`(sql: String) throws {
+        let connection = try Connection(":memory:", mode: .create)
+        try connection.execute(sql)
+        let read = try connection.rows(Self.columns) { row in
+            Catalogue.Column(
+                name: row.text(1) ?? "", declaredType: row.text(2) ?? "", isNotNull: row.integer(3) != 0,
+                defaultValue: row.text(4), primaryKeyPosition: Int(row.integer(5)))
+        }
+        let table = try #require(try connection.catalogue().tables.first { $0.name == "T" })
+        if let plain = table.plainColumns { #expect(plain == read) }
+        #expect((table.plainColumns != nil) == Self.plainTexts.contains(sql))
+    }
+
+    private static let plainTexts = [
+        "CREATE TABLE T ( A INTEGER PRIMARY KEY, B VARCHAR, c_1 FLOAT )",
+        "CREATE TABLE T ( A VARCHAR PRIMARY KEY, B BLOB )", "CREATE TABLE T ( KEY VARCHAR, A BLOB )",
+    ]
 
     @Test(.enabled(if: Corpus.isAvailable), arguments: Corpus.stores)
     func `every table and column of a real store is explained by its own model`(path: String) throws {

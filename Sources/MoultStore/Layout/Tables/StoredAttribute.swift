@@ -12,7 +12,7 @@ package struct StoredAttribute: Sendable, Hashable {
     }
 
     /// The name without the attribute's: what names the column.
-    var leafName: String { name.split(separator: ".").last.map(String.init) ?? name }
+    var leafName: String { name.lastIndex(of: ".").map { String(name[name.index(after: $0)...]) } ?? name }
 }
 
 extension ManagedObjectModel {
