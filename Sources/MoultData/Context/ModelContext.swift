@@ -31,10 +31,15 @@ public final class ModelContext {
         // What has no changes of its own shows what others save.
         objects.automaticallyMergesChangesFromParent = true
         objects.keepsConflicts = true
-        for store in graph.stack.distinctCustomStores { store.begin(editingState) }
+        forEachCustomStore { $0.begin($1) }
     }
 
-    deinit { for store in graph.stack.distinctCustomStores { store.end(editingState) } }
+    deinit { forEachCustomStore { $0.end($1) } }
+
+    private func forEachCustomStore(_ body: (any CustomStore, EditingState) -> Void) {
+        let stores = graph.stack.distinctCustomStores
+        if !stores.isEmpty { objects.perform { for store in stores { body(store, EditingState(objects)) } } }
+    }
 
     /// The container; another one over the same stores where the first is gone.
     public var container: ModelContainer { given ?? ModelContainer(graph.stack) }
