@@ -85,8 +85,9 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
         let missing = ids.filter { $0.store == identifier && known[$0] == nil }
         if missing.isEmpty { return }
         var incoming: [ObjectID: DefaultSnapshot] = [:]
-        try complete(&incoming, asking: Set(missing), except: [], for: context)
-        try write(incoming, [], for: context)
+        var gone: Set<ObjectID> = []
+        try complete(&incoming, &gone, asking: Set(missing), for: context)
+        try write(incoming, gone, for: context)
     }
 
     func copyReregistered(for context: ObjectContext) throws {
@@ -104,14 +105,20 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
         let snapshots = try found.map(own)
         var incoming: [ObjectID: DefaultSnapshot] = [:]
         for snapshot in try related.map(own) + snapshots { incoming[snapshot.objectID] = snapshot }
-        var gone: Set<ObjectID> = []
-        if let whole, let entity = schema.entity(for: whole) {
-            let names = entity.familyNames
-            gone = Set(known.keys.filter { names.contains($0.entityName) && incoming[$0] == nil })
-        }
-        try complete(&incoming, asking: [], except: gone, for: context)
+        var gone = whole.map { absent($0, from: incoming) } ?? []
+        try complete(&incoming, &gone, asking: [], for: context)
         try write(incoming, gone, for: context)
         return snapshots.map(\.objectID)
+    }
+
+    /// What was copied of a class and is not in the store any more.
+    ///
+    /// - Parameter present: all that the store has of the class, and more.
+    private func absent(
+        _ type: any PersistentModel.Type, from present: [ObjectID: DefaultSnapshot]
+    ) -> Set<ObjectID> {
+        let names = schema.entity(for: type)?.familyNames ?? []
+        return Set(known.keys.filter { names.contains($0.entityName) && present[$0] == nil })
     }
 
     /// The snapshot in the form that is copied, if it can be of this store.
@@ -127,29 +134,29 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
         return own
     }
 
-    /// Adds what the snapshots lead to and was not copied yet, or may have changed; what the store has not is taken out
-    /// of their relationships.
+    /// Adds what the snapshots lead to and was not copied yet, or may have changed; what the store has not is gone, and
+    /// taken out of their relationships.
     private func complete(
-        _ incoming: inout [ObjectID: DefaultSnapshot], asking wanted: Set<ObjectID>, except gone: Set<ObjectID>,
+        _ incoming: inout [ObjectID: DefaultSnapshot], _ gone: inout Set<ObjectID>, asking wanted: Set<ObjectID>,
         for context: ObjectContext
     ) throws {
         var wanted = wanted
-        var asked: Set<ObjectID> = gone
-        for snapshot in incoming.values { wanted.formUnion(try unknown(snapshot, gone)) }
+        var asked: Set<ObjectID> = []
+        for snapshot in incoming.values { wanted.formUnion(try unknown(snapshot)) }
         while true {
-            wanted = wanted.filter { incoming[$0] == nil && !asked.contains($0) }
+            wanted = wanted.filter { incoming[$0] == nil && !asked.contains($0) && !gone.contains($0) }
             guard !wanted.isEmpty else { break }
             asked.formUnion(wanted)
             var found = try cached(wanted, EditingState(context))
             let missing = wanted.subtracting(found.map(\.objectID))
-            for name in Set(missing.map(\.entityName)) {
-                if let type = schema.types[name] { found += try all(type, for: context) }
-            }
+            let types = Set(missing.map(\.entityName)).compactMap { schema.types[$0] }
+            for type in types { found += try all(type, for: context) }
             wanted = []
             for snapshot in found where incoming[snapshot.objectID] == nil {
                 incoming[snapshot.objectID] = snapshot
-                wanted.formUnion(try unknown(snapshot, gone))
+                wanted.formUnion(try unknown(snapshot))
             }
+            for type in types { gone.formUnion(absent(type, from: incoming)) }
         }
         for (id, snapshot) in incoming {
             for (name, ids) in snapshot.destinations {
@@ -176,7 +183,7 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
     }
 
     /// Where a snapshot leads that was not copied yet, or leads back no more.
-    private func unknown(_ snapshot: DefaultSnapshot, _ gone: Set<ObjectID>) throws -> Set<ObjectID> {
+    private func unknown(_ snapshot: DefaultSnapshot) throws -> Set<ObjectID> {
         var ids: Set<ObjectID> = []
         let before = known[snapshot.objectID]
         for (name, destinations) in snapshot.destinations where destinations != before?.destinations[name] {
@@ -192,7 +199,7 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
         for (name, destinations) in before?.destinations ?? [:] where snapshot.destinations[name] == nil {
             ids.formUnion(destinations.map(\.objectID))
         }
-        return ids.subtracting(gone)
+        return ids
     }
 
     /// Writes into the copy what differs from it.

@@ -303,6 +303,20 @@ import Testing
         #expect(emma.tags.count == 1)
     }
 
+    @Test func `a model that is gone from the store leaves the lists of those that led to it`() throws {
+        let context = ModelContext(try container())
+        try fill(context)
+        let shelf = try #require(try context.all(Bookshop.Shelf.self).first)
+        #expect(shelf.books.count == 1)
+        let all = try JSONSerialization.jsonObject(with: Data(contentsOf: url)) as? [[String: Any]] ?? []
+        let rest = all.filter { $0["title"] as? String != "Emma" }.map { object in
+            object["books"] == nil ? object : object.merging(["books": [Any]()]) { $1 }
+        }
+        try JSONSerialization.data(withJSONObject: rest).write(to: url)
+        #expect(try context.all(Bookshop.Shelf.self).map(\.books.count) == [0], "the books were not fetched")
+        #expect(try context.all(Bookshop.Book.self).map(\.title) == ["Germinal"])
+    }
+
     // MARK: - Beside others
 
     @Test func `one store keeps some models, and SQLite the others`() throws {
