@@ -131,6 +131,23 @@ struct ContainerStores {
             }
         }
         try checkEveryModelHasAStore()
+        try checkCustomStoresShareNothing()
+    }
+
+    /// A model in two SQLite stores is fetched from both; a data store of the program's own is asked alone.
+    private func checkCustomStoresShareNothing() throws {
+        guard configurations.contains(where: { !($0 is ModelConfiguration) }) else { return }
+        var held: Set<String> = []
+        for configuration in configurations {
+            let names = names(of: configuration)
+            guard let shared = held.intersection(names).min() else {
+                held.formUnion(names)
+                continue
+            }
+            throw SwiftDataError(
+                .duplicateConfiguration, "Two configurations contain \(shared), and one is of a DataStore.",
+                place: configuration.name, remedy: "Give each configuration a schema of its own models.")
+        }
     }
 
     private func checkEveryModelHasAStore() throws {

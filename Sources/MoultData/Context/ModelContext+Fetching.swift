@@ -51,7 +51,10 @@ extension ModelContext {
     public func fetchIdentifiers<Model: PersistentModel>(
         _ descriptor: FetchDescriptor<Model>
     ) throws -> [PersistentIdentifier] {
-        try identities(descriptor).map(PersistentIdentifier.init)
+        if let store = graph.stack.customStore(Model.self), let found = try identifiers(descriptor, in: store) {
+            return found
+        }
+        return try identities(descriptor).map(PersistentIdentifier.init)
     }
 
     /// The identities that ``fetchIdentifiers(_:)`` finds, as a collection that hands them out in batches.

@@ -17,13 +17,10 @@ extension ModelContext {
         NotificationCenter.default.post(name: Self.willSave, object: self)
         let saved = try SwiftDataError.translating {
             try graph.throwRefusals()
-            return try graph.save()
+            return try saveChanges()
         }
         forgetKept()
         NotificationCenter.default.post(name: Self.didSave, object: self, userInfo: saved.userInfo)
-        for store in graph.stack.distinctCustomStores {
-            try objects.perform { try store.copyReregistered(for: objects) }
-        }
     }
 
     /// Gives up every change since the last save; what had changed is read from the store again. Models that were never saved leave the context with their values.

@@ -15,6 +15,12 @@ protocol CustomStore: RowOwner {
     func count<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>, for context: ObjectContext) throws -> Int?
     /// Copies objects that were not copied yet, as far as the store has them.
     func copy(_ ids: [ObjectID], for context: ObjectContext) throws
+    /// Copies all objects of the classes that a save may not repeat unique values of.
+    func copyUnique(_ entityNames: Set<String>, for context: ObjectContext) throws
+    /// Nil where the store leaves the fetch to the copy.
+    func identifiers<Model: PersistentModel>(
+        _ descriptor: FetchDescriptor<Model>, for context: ObjectContext
+    ) throws -> [PersistentIdentifier]?
     /// Copies what the store has changed by itself while it saved.
     func copyReregistered(for context: ObjectContext) throws
     func begin(_ state: EditingState)
@@ -34,6 +40,10 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
     /// What was copied.
     private var known: [ObjectID: DefaultSnapshot] = [:]
     private var reregistered: [Store.Snapshot] = []
+    /// What the save that is under way makes known, nil for what it deletes.
+    private var saved: [ObjectID: DefaultSnapshot?] = [:]
+    /// Why the store has changes that no context knows of.
+    private var broken: MigrationError?
 
     init(_ store: Store, schema: Schema) {
         self.store = store
@@ -55,30 +65,62 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
         _ descriptor: FetchDescriptor<Model>, for context: ObjectContext
     ) throws -> [ObjectID]? {
         let state = EditingState(context)
-        do {
-            let found = try asking {
-                try store.fetch(DataStoreFetchRequest(descriptor: descriptor, editingState: state))
+        let request = DataStoreFetchRequest(descriptor: descriptor, editingState: state)
+        guard let found = try unlessPreferred({ try store.fetch(request) }) else {
+            guard descriptor.predicate != nil || !descriptor.sortBy.isEmpty else {
+                throw fault(
+                    "does not answer a fetch without a predicate and an order",
+                    "Have fetch(_:) return all models of the class for it.")
             }
-            let isWhole = descriptor.predicate == nil && descriptor.fetchLimit == nil && descriptor.fetchOffset == nil
-            return try take(
-                found.fetchedSnapshots, Array(found.relatedSnapshots.values),
-                allOf: isWhole ? Model.self : nil, for: context)
-        } catch let error as DataStoreError where error == .preferInMemoryFilter || error == .preferInMemorySort {
-            guard descriptor.predicate != nil || !descriptor.sortBy.isEmpty else { throw error }
             _ = try fetch(FetchDescriptor<Model>(), for: context)
             return nil
         }
+        let isWhole = descriptor.predicate == nil && descriptor.fetchLimit == nil && descriptor.fetchOffset == nil
+        return try take(
+            found.fetchedSnapshots, Array(found.relatedSnapshots.values), allOf: isWhole ? Model.self : nil,
+            for: context)
     }
 
     func count<Model: PersistentModel>(
         _ descriptor: FetchDescriptor<Model>, for context: ObjectContext
     ) throws -> Int? {
         let request = DataStoreFetchRequest(descriptor: descriptor, editingState: EditingState(context))
+        return try unlessPreferred { try store.fetchCount(request) }
+    }
+
+    func identifiers<Model: PersistentModel>(
+        _ descriptor: FetchDescriptor<Model>, for context: ObjectContext
+    ) throws -> [PersistentIdentifier]? {
+        let request = DataStoreFetchRequest(descriptor: descriptor, editingState: EditingState(context))
+        return try unlessPreferred { try store.fetchIdentifiers(request) }
+    }
+
+    /// What the store answers; nil where it prefers that the copy does.
+    private func unlessPreferred<Result>(_ ask: () throws -> Result) throws -> Result? {
         do {
-            return try asking { try store.fetchCount(request) }
+            return try asking(ask)
         } catch let error as DataStoreError where error == .preferInMemoryFilter || error == .preferInMemorySort {
             return nil
         }
+    }
+
+    func copyUnique(_ entityNames: Set<String>, for context: ObjectContext) throws {
+        func copyAll<Model: PersistentModel>(_ type: Model.Type) throws {
+            _ = try fetch(FetchDescriptor<Model>(), for: context)
+        }
+        var roots: Set<String> = []
+        for name in entityNames {
+            var entity = schema.entitiesByName[name]
+            var isUnique = false
+            var root = name
+            while let one = entity {
+                isUnique = isUnique || !one.uniquenessConstraints.isEmpty
+                root = one.name
+                entity = one.superentity
+            }
+            if isUnique { roots.insert(root) }
+        }
+        for type in roots.sorted().compactMap({ schema.types[$0] }) { try copyAll(type) }
     }
 
     func copy(_ ids: [ObjectID], for context: ObjectContext) throws {
@@ -158,6 +200,7 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
             }
             for type in types { gone.formUnion(absent(type, from: incoming)) }
         }
+        gone.subtract(incoming.keys)
         for (id, snapshot) in incoming {
             for (name, ids) in snapshot.destinations {
                 let present = ids.filter { id in
@@ -202,8 +245,31 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
         return ids
     }
 
-    /// Writes into the copy what differs from it.
+    /// Writes into the copy what differs from it. Where that cannot be with what was copied before, those classes are
+    /// copied whole.
     private func write(
+        _ incoming: [ObjectID: DefaultSnapshot], _ gone: Set<ObjectID>, for context: ObjectContext
+    ) throws {
+        do {
+            try writeOnce(incoming, gone, for: context)
+        } catch is SaveConflicts {
+            var (incoming, gone) = (incoming, gone)
+            for type in Set(incoming.keys.map(\.entityName)).sorted().compactMap({ schema.types[$0] }) {
+                for snapshot in try all(type, for: context) { incoming[snapshot.objectID] = snapshot }
+                gone.formUnion(absent(type, from: incoming))
+            }
+            try complete(&incoming, &gone, asking: [], for: context)
+            do {
+                try writeOnce(incoming, gone, for: context)
+            } catch is SaveConflicts {
+                throw fault(
+                    "returned objects that have the same values of a uniqueness constraint",
+                    "Keep one of them in the store.")
+            }
+        }
+    }
+
+    private func writeOnce(
         _ incoming: [ObjectID: DefaultSnapshot], _ gone: Set<ObjectID>, for context: ObjectContext
     ) throws {
         let coordinator = context.coordinator
@@ -220,13 +286,7 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
         }
         changes.deleted = gone.sorted { $0.key < $1.key }.map { .init(id: $0, version: nil) }
         if !(changes.inserted.isEmpty && changes.updated.isEmpty && changes.deleted.isEmpty) {
-            do {
-                try coordinator.copy(changes, into: rows)
-            } catch is SaveConflicts {
-                throw fault(
-                    "returned objects that have the same values of a uniqueness constraint",
-                    "Keep one of them in the store.")
-            }
+            try coordinator.copy(changes, into: rows)
         }
         known.merge(incoming) { $1 }
         for id in gone { known[id] = nil }
@@ -234,37 +294,45 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
 
     // MARK: - Writing
 
-    func save(_ objects: [Object], of context: ObjectContext) throws -> [ObjectID: ObjectID] {
+    func save(_ objects: [Object], areWritten: [Bool], of context: ObjectContext) throws -> [ObjectID: ObjectID] {
+        if let broken { throw broken }
         var (inserted, updated, deleted): ([DefaultSnapshot], [DefaultSnapshot], [DefaultSnapshot]) = ([], [], [])
-        for object in objects {
+        for (object, isWritten) in zip(objects, areWritten) {
             let id = object.id
             guard let type = schema.types[id.entityName] else { continue }
             if object.isDeleted {
                 if let snapshot = known[id] { deleted.append(snapshot) }
+            } else if id.isTemporary {
+                inserted.append(try DefaultSnapshot(object, type))
             } else {
-                let snapshot = try DefaultSnapshot(object, type)
-                if id.isTemporary {
-                    inserted.append(snapshot)
-                } else if snapshot != known[id] {
-                    updated.append(snapshot)
+                let snapshot: DefaultSnapshot
+                if !isWritten, let present = known[id] {
+                    snapshot = try present.with(listsOf: object, type)
+                } else {
+                    snapshot = try DefaultSnapshot(object, type)
                 }
+                if snapshot != known[id] { updated.append(snapshot) }
             }
         }
-        let result = try asking {
-            try store.save(
-                DataStoreSaveChangesRequest(
-                    editingState: EditingState(context), inserted: try inserted.map(given),
-                    updated: try updated.map(given), deleted: try deleted.map(given)))
-        }
+        let request = DataStoreSaveChangesRequest(
+            editingState: EditingState(context), inserted: try inserted.map(given), updated: try updated.map(given),
+            deleted: try deleted.map(given))
+        let result = try asking { try store.save(request) }
         let remapped = result.remappedIdentifiers
         try check(remapped, of: inserted)
+        saved = [:]
+        for snapshot in deleted { saved[snapshot.objectID] = .some(nil) }
         for snapshot in inserted + updated {
             let id = remapped[snapshot.persistentIdentifier] ?? snapshot.persistentIdentifier
-            known[id.objectID] = snapshot.copy(persistentIdentifier: id, remappedIdentifiers: remapped)
+            saved[id.objectID] = snapshot.copy(persistentIdentifier: id, remappedIdentifiers: remapped)
         }
-        for snapshot in deleted { known[snapshot.objectID] = nil }
         reregistered = Array(result.snapshotsToReregister.values)
         return Dictionary(remapped.map { ($0.objectID, $1.objectID) }) { first, _ in first }
+    }
+
+    func didSave() {
+        for (id, snapshot) in saved { known[id] = snapshot }
+        saved = [:]
     }
 
     private func given(_ snapshot: DefaultSnapshot) throws -> Store.Snapshot {
@@ -273,17 +341,23 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
         return Store.Snapshot(from: SnapshotBacking(snapshot), relatedBackingDatas: &related)
     }
 
-    private func check(_ remapped: [PersistentIdentifier: PersistentIdentifier], of inserted: [DefaultSnapshot]) throws
-    {
+    private func check(
+        _ remapped: [PersistentIdentifier: PersistentIdentifier], of inserted: [DefaultSnapshot]
+    ) throws {
+        var given: Set<ObjectID> = []
         for snapshot in inserted {
             let id = remapped[snapshot.persistentIdentifier]?.objectID
-            let isNew = id.map { known[$0] == nil && $0.entityName == snapshot.objectID.entityName } ?? false
-            guard let id, id.store == identifier, isNew else {
-                throw fault(
-                    "saved a new \(snapshot.persistentIdentifier.entityName) without giving it an identity of its own",
-                    "Return one for every inserted snapshot among the remapped identifiers. The store has the changes, the "
-                        + "context still has them as unsaved: roll it back, and fetch again.")
+            if let id, id.store == identifier, id.entityName == snapshot.objectID.entityName, known[id] == nil,
+                given.insert(id).inserted
+            {
+                continue
             }
+            let error = fault(
+                "saved a new \(snapshot.persistentIdentifier.entityName) without giving it an identity of its own",
+                "Return one for every inserted snapshot among the remapped identifiers. The store has the changes, and no "
+                    + "context knows of it: nothing more is saved until the container is made again.")
+            broken = error
+            throw error
         }
     }
 
@@ -335,6 +409,23 @@ extension DefaultSnapshot {
         decoder.nonConformingFloatDecodingStrategy = .convertFromString(
             positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
         self = try decoder.decode(DefaultSnapshot.self, from: try encoder.encode(snapshot))
+    }
+
+    /// The same values, with what an object has added to its lists and taken from them.
+    fileprivate func with(listsOf object: Object, _ type: any PersistentModel.Type) throws -> DefaultSnapshot {
+        var copy = self
+        for property in type.schemaMetadata.keptProperties {
+            guard case .toMany = property.shape else { continue }
+            var before: Set<ObjectID> = []
+            if case .toMany(let ids)? = try object.committedValues([property.name])[property.name] { before = Set(ids) }
+            let now = Set(try object.toManyIDs(property.name))
+            let kept = (destinations[property.name] ?? []).filter {
+                now.contains($0.objectID) || !before.contains($0.objectID)
+            }
+            let added = now.subtracting(before).subtracting(kept.map(\.objectID))
+            copy.lead(property.name, kept + added.map(PersistentIdentifier.init))
+        }
+        return copy
     }
 
     /// What a row of them holds. A list that the other end keeps is written there.

@@ -65,6 +65,10 @@ public final class DefaultStore: DataStore {
         return try SwiftDataError.translating {
             try objects.perform {
                 var made: [PersistentIdentifier: Object] = [:]
+                // A row that has the unique values of a new object already takes its place.
+                objects.upserting = { new, kept in
+                    for (id, object) in made where object === new { made[id] = kept }
+                }
                 for snapshot in request.inserted {
                     made[snapshot.persistentIdentifier] = try objects.insert(snapshot.persistentIdentifier.entityName)
                 }
@@ -108,10 +112,15 @@ public final class DefaultStore: DataStore {
         let objects = context(editingState).objects
         return try SwiftDataError.translating {
             try objects.perform {
-                let found = persistentIdentifiers.compactMap { try? objects.existingObject(with: $0.objectID) }
-                return Dictionary(
-                    try found.map { (PersistentIdentifier($0.id), try snapshot($0)) },
-                    uniquingKeysWith: { first, _ in first })
+                var found: [PersistentIdentifier: DefaultSnapshot] = [:]
+                for id in persistentIdentifiers {
+                    do {
+                        found[id] = try snapshot(try objects.existingObject(with: id.objectID))
+                    } catch let error as MigrationError where error.code == .objectGone {
+                        continue
+                    }
+                }
+                return found
             }
         }
     }

@@ -10,23 +10,42 @@ extension ModelContext {
     ) throws -> [Model] {
         try SwiftDataError.translating {
             try objects.perform {
+                // A change, of this class or of another that a predicate leads to, may decide what is found.
                 let isChanged = descriptor.includePendingChanges && objects.hasChanges
-                var asked = descriptor
-                if isChanged { (asked.fetchLimit, asked.fetchOffset) = (nil, nil) }
-                var copied = descriptor
-                copied.allowsInMemoryEvaluation = true
-                guard let found = try store.fetch(asked, for: objects) else { return try fetchFromRows(copied) }
-                guard isChanged else {
+                let asked = isChanged ? FetchDescriptor<Model>() : descriptor
+                if let found = try store.fetch(asked, for: objects), !isChanged {
                     return try objects.batch(found).compactMap { try graph.checkedModel(for: $0, as: Model.self) }
                 }
-                (copied.fetchLimit, copied.fetchOffset) = (nil, nil)
-                let ids = Set(found)
-                let models = try fetchFromRows(copied).filter { model in
-                    model.hasChanges || ids.contains(model.persistentModelID.objectID)
-                }
-                let rest = models.dropFirst(max(descriptor.fetchOffset ?? 0, 0))
-                return Array(descriptor.fetchLimit.map { $0 > 0 ? rest.prefix($0) : rest } ?? rest)
+                var copied = descriptor
+                copied.allowsInMemoryEvaluation = true
+                return try fetchFromRows(copied)
             }
+        }
+    }
+
+    /// Nil where the models have to be read for it.
+    func identifiers<Model: PersistentModel>(
+        _ descriptor: FetchDescriptor<Model>, in store: any CustomStore
+    ) throws -> [PersistentIdentifier]? {
+        try objects.perform {
+            if descriptor.includePendingChanges, objects.hasChanges { return nil }
+            return try store.identifiers(descriptor, for: objects)
+        }
+    }
+
+    /// Writes the changes. Stores of the program's own say first what may not be repeated, and afterwards what they made
+    /// of the changes.
+    func saveChanges() throws -> SavedChanges {
+        let stores = graph.stack.distinctCustomStores
+        guard !stores.isEmpty else { return try graph.save() }
+        return try objects.perform {
+            try objects.processPendingChanges()
+            let names = Set((objects.insertedObjects + objects.updatedObjects).map(\.entityName))
+            for store in stores { try store.copyUnique(names, for: objects) }
+            let saved = try graph.save()
+            // Everything is saved by now. What is wrong with this, the next fetch throws.
+            for store in stores { try? store.copyReregistered(for: objects) }
+            return saved
         }
     }
 

@@ -16,14 +16,17 @@ extension ObjectStore {
 }
 
 extension ObjectCoordinator {
-    /// Deletes every object of every store; contexts forget what they have.
+    /// Deletes every object of every store; contexts forget what they have. What somebody else keeps the rows of is first:
+    /// only there it may fail.
     package func erase() throws {
         try lock.withLock {
-            for store in try usableStores() {
+            let stores = try usableStores()
+            defer { for context in liveContexts { context.reset() } }
+            for store in stores where store.owner != nil {
                 try store.owner?.erase()
                 try store.erase()
             }
-            for context in liveContexts { context.reset() }
+            for store in stores where store.owner == nil { try store.erase() }
         }
     }
 }

@@ -4,8 +4,13 @@ import MoultModel
 package protocol RowOwner: AnyObject {
     /// Keeps the changes of objects before the copy takes them: what throws keeps the save from being written.
     ///
+    /// - Parameter areWritten: which of the objects have changes of their own rows; their versions have been compared.
+    ///   Of others only lists have changed, which the other ends keep.
     /// - Returns: the identities of new objects by their temporary ones.
-    func save(_ objects: [Object], of context: ObjectContext) throws -> [ObjectID: ObjectID]
+    func save(_ objects: [Object], areWritten: [Bool], of context: ObjectContext) throws -> [ObjectID: ObjectID]
+
+    /// Called when the copy has taken them too.
+    func didSave()
 
     /// Deletes everything.
     func erase() throws

@@ -149,6 +149,58 @@ import Testing
         #expect(try objects("Book").first?["pages"] as? Int == 3)
     }
 
+    @Test func `a list that two contexts add to has what both added`() throws {
+        let container = try container()
+        try fill(ModelContext(container))
+        let (one, other) = (ModelContext(container), ModelContext(container))
+        let shelf = try #require(try one.all(Bookshop.Shelf.self).first)
+        one.insert(Bookshop.Book("Persuasion", shelf: shelf))
+        let same = try #require(try other.all(Bookshop.Shelf.self).first)
+        same.room = "attic"
+        other.insert(Bookshop.Book("Sanditon", shelf: same))
+        try other.save()
+        try one.save()
+        let kept = try #require(try objects("Shelf").first)
+        #expect(kept["room"] as? String == "attic")
+        #expect((kept["books"] as? [Any])?.count == 3)
+        #expect(try one.all(Bookshop.Shelf.self).map(\.books.count) == [3])
+    }
+
+    @Test func `a unique value that the store has is found, though nothing was fetched`() throws {
+        try fill(ModelContext(container()))
+        let context = ModelContext(try container())
+        context.insert(Bookshop.Shelf(code: "A", room: "attic"))
+        try context.save()
+        #expect(try objects("Shelf").map { $0["room"] as? String } == ["attic"])
+        #expect(try context.all(Bookshop.Shelf.self).map(\.books.count) == [1])
+    }
+
+    @Test func `a unique value may have gone to another model meanwhile`() throws {
+        let file = URL(fileURLWithPath: folder.path + "/shop.store")
+        let schema = Schema(versionedSchema: Bookshop.self)
+        let context = ModelContext(
+            try ModelContainer(for: schema, configurations: [CountingConfiguration(inner: .init(url: file))]))
+        try fill(context)
+        #expect(try context.all(Bookshop.Shelf.self).count == 1)
+        let other = ModelContext(try ModelContainer(for: schema, configurations: .init(url: file)))
+        for shelf in try other.all(Bookshop.Shelf.self) { other.delete(shelf) }
+        try other.save()
+        other.insert(Bookshop.Shelf(code: "A", room: "attic"))
+        try other.save()
+        let found = try context.fetch(FetchDescriptor<Bookshop.Shelf>(predicate: #Predicate { $0.code == "A" }))
+        #expect(found.map(\.room) == ["attic"])
+        #expect(try context.fetchIdentifiers(FetchDescriptor<Bookshop.Shelf>()) == found.map(\.persistentModelID))
+    }
+
+    @Test func `a predicate sees unsaved changes of what it leads to`() throws {
+        let context = ModelContext(try container())
+        try fill(context)
+        try context.all(Bookshop.Shelf.self).first?.code = "B"
+        let found = try context.fetch(
+            FetchDescriptor<Bookshop.Book>(predicate: #Predicate { $0.shelf?.code == "B" }))
+        #expect(found.map(\.title) == ["Emma"])
+    }
+
     @Test func `erase empties the store`() throws {
         let container = try container()
         try fill(ModelContext(container))
@@ -242,6 +294,11 @@ import Testing
         context.insert(Bookshop.Book("Persuasion"))
         let error = #expect(throws: MigrationError.self) { try context.save() }
         #expect(error?.message.contains("saved a new Book without giving it an identity") == true)
+        JSONStore.spoiling = { _ in
+            Issue.record("the store was asked again")
+            return true
+        }
+        #expect(throws: MigrationError.self) { try context.save() }
     }
 
     @Test func `a value that the model does not allow never reaches the store`() throws {
@@ -334,6 +391,14 @@ import Testing
         #expect(try objects("Note").count == 1)
         #expect(try objects("Draft").isEmpty)
         #expect(container.configurations.map(\.name) == ["drafts"])
+        #expect(throws: SwiftDataError.duplicateConfiguration) {
+            try ModelContainer(
+                for: Schema([Note.self, Draft.self]),
+                configurations: [
+                    ModelConfiguration(isStoredInMemoryOnly: true),
+                    JSONStoreConfiguration(schema: Schema(Note.self), fileURL: url),
+                ])
+        }
     }
 
     @Test func `a store is told of contexts, and asked for its history`() throws {

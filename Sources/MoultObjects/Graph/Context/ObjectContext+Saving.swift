@@ -64,8 +64,12 @@ extension ObjectContext {
         var attempts = 0
         while let part = try nextStore() {
             do {
-                let handOver = part.store.owner.map { owner in { try owner.save(part.objects, of: self) } }
-                try finish(part, try part.store.save(part.changes, handingOver: handOver), &saved)
+                let handOver = part.store.owner.map { owner in
+                    { try owner.save(part.objects, areWritten: part.isUpdated, of: self) }
+                }
+                let outcome = try part.store.save(part.changes, handingOver: handOver)
+                part.store.owner?.didSave()
+                try finish(part, outcome, &saved)
             } catch let conflicts as SaveConflicts {
                 attempts += 1
                 // A store that others write all the time may conflict again and again.
