@@ -4,7 +4,7 @@
 ///
 /// A container copies what the store gives it into memory, where contexts read it: whatever is asked of a context is
 /// asked of the store first, and a save is given to the store before anything else knows of it. The container calls the
-/// store from one thread at a time.
+/// store from one thread at a time, while its other contexts wait: do not wait in it for the main actor, or for a model.
 public protocol DataStore: AnyObject {
     /// Describes a store of this kind.
     associatedtype Configuration: DataStoreConfiguration where Configuration.Store == Self
@@ -25,7 +25,8 @@ public protocol DataStore: AnyObject {
     /// Called when that context is gone.
     func invalidateState(for editingState: EditingState)
 
-    /// The models that a request asks for, in its order.
+    /// The models that a request asks for, in its order. Without a predicate and a limit these are all of the class: one
+    /// that is left out is taken for deleted.
     ///
     /// - Throws: ``DataStoreError/preferInMemoryFilter`` or ``DataStoreError/preferInMemorySort`` for a request that
     ///   the container is to answer, out of all models of the class.
@@ -37,7 +38,8 @@ public protocol DataStore: AnyObject {
 
     /// Keeps all changes, or throws and keeps none.
     ///
-    /// - Returns: the identity that the store gives each inserted model, by its temporary one.
+    /// - Returns: the identity that the store gives each inserted model, by its temporary one: one that no other model
+    ///   has.
     func save(_ request: DataStoreSaveChangesRequest<Snapshot>) throws -> DataStoreSaveChangesResult<Snapshot>
 
     /// Deletes everything.
@@ -100,7 +102,8 @@ extension DataStoreConfiguration {
 
 /// The values of one model as a data store keeps them.
 public protocol DataStoreSnapshot: Codable, Sendable {
-    /// - Parameter relatedBackingDatas: takes the values of models that are to be kept with this one.
+    /// - Parameter relatedBackingDatas: the values of other models, by their identities. The container gives none and reads
+    ///   none.
     init(from backingData: any BackingData, relatedBackingDatas: inout [PersistentIdentifier: any BackingData])
 
     var persistentIdentifier: PersistentIdentifier { get }
@@ -111,7 +114,8 @@ public protocol DataStoreSnapshot: Codable, Sendable {
     ) -> Self
 }
 
-/// The keys under which a snapshot encodes itself, for one that does it by itself.
+/// The keys under which every snapshot encodes itself: the container reads a snapshot of a type of your own by them, with
+/// values as ``DefaultSnapshot`` encodes them.
 public enum DataStoreSnapshotCodingKey: CodingKey, Sendable {
     case persistentIdentifier
     /// A property, by its name.
@@ -137,7 +141,8 @@ public enum DataStoreSnapshotCodingKey: CodingKey, Sendable {
     private static let identifierName = "persistentIdentifier"
 }
 
-/// Why a data store does not do what it is asked for.
+/// Why a data store does not do what it is asked for. The container answers a fetch in its place for the two that prefer
+/// it; the others are errors of the fetch or the save.
 public enum DataStoreError: Error, Hashable, Sendable {
     /// The predicate cannot be asked of the store.
     case invalidPredicate
@@ -153,7 +158,7 @@ public enum DataStoreError: Error, Hashable, Sendable {
 
 /// What a context asks a data store for.
 public struct DataStoreFetchRequest<T: PersistentModel>: Sendable {
-    /// What the context's fetch says, without a limit where unsaved changes may change what it finds.
+    /// What the context's fetch says; all models of the class where unsaved changes may decide what it finds.
     public let descriptor: FetchDescriptor<T>
     /// Which context asks.
     public let editingState: EditingState
@@ -185,7 +190,8 @@ public struct DataStoreSaveChangesRequest<SnapshotType: DataStoreSnapshot>: Send
     public let editingState: EditingState
     /// New models, under temporary identities: the relationships of all snapshots may lead to these.
     public let inserted: [SnapshotType]
-    /// Changed models with all their values; both ends of a relationship that changed.
+    /// Changed models with all their values, both ends of a relationship that changed among them; also a model whose
+    /// deletion was undone after a save.
     public let updated: [SnapshotType]
     /// Deleted models, as the store gave them.
     public let deleted: [SnapshotType]
@@ -197,9 +203,9 @@ public final class DataStoreSaveChangesResult<T: DataStoreSnapshot>: Sendable {
     public let storeIdentifier: String
     /// The identity of each inserted model by its temporary one.
     public let remappedIdentifiers: [PersistentIdentifier: PersistentIdentifier]
-    /// Models that the store changed while it saved; contexts show what it made of them.
+    /// Models that the store changed while it saved; contexts without changes of theirs show what it made of them.
     public let snapshotsToReregister: [PersistentIdentifier: T]
-    /// Where the save stands in the store's history; nil without one.
+    /// Where the save stands in the store's history; nil without one. The container does not read it.
     public let historyToken: (any HistoryToken)?
 
     /// Of a store with a history.

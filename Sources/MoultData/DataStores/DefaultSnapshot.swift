@@ -16,7 +16,8 @@ public struct DefaultSnapshot: DataStoreSnapshot, Equatable {
 
     init(_ persistentIdentifier: PersistentIdentifier) { self.persistentIdentifier = persistentIdentifier }
 
-    /// The values of a model. Of its relationships it takes the identities of their destinations, and no values.
+    /// The values of a model of a container that has been made over a data store; of any other class only the identity.
+    /// Of its relationships it takes the identities of their destinations, and no values.
     public init(
         from backingData: any BackingData, relatedBackingDatas: inout [PersistentIdentifier: any BackingData]
     ) {

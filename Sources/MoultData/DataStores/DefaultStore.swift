@@ -57,7 +57,8 @@ public final class DefaultStore: DataStore {
         try context(request.editingState).fetchIdentifiers(request.descriptor)
     }
 
-    /// Writes all changes in one transaction.
+    /// Writes all changes in one transaction, over whatever the rows hold. A new model whose unique values a row has gets
+    /// the identity of that row.
     public func save(
         _ request: DataStoreSaveChangesRequest<DefaultSnapshot>
     ) throws -> DataStoreSaveChangesResult<DefaultSnapshot> {
