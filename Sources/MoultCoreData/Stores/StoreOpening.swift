@@ -160,14 +160,11 @@ extension StoreOpening {
         if !continuesEarlierCall && !options.isReadOnly {
             if try migrator.isUnfinished(path) { _ = try migrator.recover(path) } else { try migrator.healed(path) }
         }
-        // What a store of the model's version holds besides is read when it is opened.
-        let metadata = try? StoreProbe.read(path, system: system) { try StoreMetadata(from: $0.connection) }
-        if let metadata, try isCurrent(metadata) { return nil }
-        let snapshot = try StoreProbe.read(path, system: system) { try StoreSnapshot($0.connection) }
+        guard let snapshot = try snapshotUnlessCurrent(path) else { return nil }
         var registry = description?.migrationRegistry ?? MigrationRegistry()
         let versions = try versions(for: snapshot, addingStagesTo: &registry)
         let fits = try snapshot.hashes.fits(modelVersion().hashes)
-        if fits && !isBehindByName(snapshot.metadata, versions) { return nil }
+        if fits && !isBehindByName(snapshot.hashes, snapshot.metadata, versions) { return nil }
         try checkMayMigrate(path, snapshot, versions)
         if let willMigrate {
             let start = versions.position(
@@ -187,18 +184,29 @@ extension StoreOpening {
         return (migrator, try prepared(path, versions, preparation))
     }
 
+    /// Nil if the metadata alone say that the store fits: what it holds besides is read when it is opened.
+    private func snapshotUnlessCurrent(_ path: String) throws -> StoreSnapshot? {
+        // One look, because a log beside the store may have to be copied for it.
+        try StoreProbe.read(path, system: system) { probe in
+            // What is wrong with metadata, the snapshot says better.
+            if let metadata = try? StoreMetadata(from: probe.connection), try isCurrent(metadata) { return nil }
+            return try StoreSnapshot(probe.connection)
+        }
+    }
+
     /// Whether the metadata alone say that the store is of the model's version.
     private func isCurrent(_ metadata: StoreMetadata) throws -> Bool {
         guard options.stagedMigrationManager == nil, let hashes = metadata.hashes,
             hashes.fits(try modelVersion().hashes)
         else { return false }
         let known = knownVersions
-        return known.position(matching: hashes) != nil && !isBehindByName(metadata, known)
+        return known.position(matching: hashes) != nil && !isBehindByName(hashes, metadata, known)
     }
 
     /// Whether the store is of an earlier one of several versions with the model's hashes, as its metadata say.
-    private func isBehindByName(_ metadata: StoreMetadata, _ versions: ModelVersions) -> Bool {
-        let hashes = metadata.hashes ?? VersionHashes(read: [:])
+    private func isBehindByName(
+        _ hashes: VersionHashes, _ metadata: StoreMetadata, _ versions: ModelVersions
+    ) -> Bool {
         let position = versions.position(matching: hashes, identifiers: metadata.versionIdentifiers)
         guard let position, let target = target(in: versions).flatMap(versions.position(named:)) else { return false }
         return position < target

@@ -45,18 +45,15 @@ struct ContainerStores {
             let opener = try opener(parts)
             let coordinator = ObjectCoordinator(model: opener.model)
             var stores: [PersistentStore] = []
-            var customStores: [String: any CustomStore] = [:]
             do {
                 for (number, given) in configurations.enumerated() {
                     let part = parts.isEmpty ? nil : partName(number)
                     guard let configuration = given as? ModelConfiguration else {
-                        let made = try makeCustomStore(given)
+                        let owner = try makeCustomStore(given)
                         let rows = try ObjectStore(
-                            inMemory: opener.model, configuration: part,
-                            identifier: CustomIdentities.shared.store(made.identifier))
-                        rows.owner = made.store
+                            inMemory: opener.model, configuration: part, identifier: owner.identifier)
+                        rows.owner = owner
                         try coordinator.add(rows)
-                        for name in names(of: given) { customStores[name] = made.store }
                         continue
                     }
                     try makeFolder(of: configuration)
@@ -70,7 +67,7 @@ struct ContainerStores {
                 for store in stores { store.close() }
                 throw error
             }
-            return ModelStack(schema, coordinator, stores, customStores)
+            return ModelStack(schema, coordinator, stores)
         } catch let error as MigrationError {
             throw SwiftDataError(opening: error)
         }
@@ -79,7 +76,7 @@ struct ContainerStores {
     /// Opens a data store of the program's own.
     private func makeCustomStore<Configuration: DataStoreConfiguration>(
         _ given: Configuration
-    ) throws -> (store: any CustomStore, identifier: String) {
+    ) throws -> any CustomStore {
         var configuration = given
         let held = configuration.schema ?? schema
         if configuration.schema == nil { configuration.schema = schema }
@@ -88,7 +85,7 @@ struct ContainerStores {
         let store = try SnapshotClasses.$schema.withValue(held) {
             try Configuration.Store(configuration, migrationPlan: plan)
         }
-        return (DataStoreCopy(store, schema: held), store.identifier)
+        return DataStoreCopy(store, schema: held)
     }
 
     /// The entities that each store holds, by the name of its configuration; empty where one store holds all.

@@ -10,18 +10,20 @@ final class ModelStack: @unchecked Sendable {
     let stores: [PersistentStore]
     /// What the container was made with, for the container of a context that outlives it; set once.
     var origin: (plan: (any SchemaMigrationPlan.Type)?, configurations: Set<ModelConfiguration>) = (nil, [])
-    /// The data stores of the program's own, by the entities that they hold.
-    private let customStores: [String: any CustomStore]
+    /// The data stores of the program's own, in the order of the configurations.
+    let customStores: [any CustomStore]
+    private let customStoresByEntity: [String: any CustomStore]
     private let bindings: [String: ModelBinding]
     /// Whether every model has something to show whatever its row holds.
     let hasStandIns: Bool
     private let namesByType: [ObjectIdentifier: String]
 
-    init(
-        _ schema: Schema, _ coordinator: ObjectCoordinator, _ stores: [PersistentStore],
-        _ customStores: [String: any CustomStore] = [:]
-    ) {
-        self.customStores = customStores
+    init(_ schema: Schema, _ coordinator: ObjectCoordinator, _ stores: [PersistentStore]) {
+        let owned = coordinator.stores.compactMap { rows in (rows.owner as? any CustomStore).map { (rows, $0) } }
+        customStores = owned.map { $1 }
+        customStoresByEntity = owned.reduce(into: [:]) { found, owned in
+            for name in owned.0.layout.entityNumbers.keys { found[name] = owned.1 }
+        }
         self.schema = schema
         self.coordinator = coordinator
         self.stores = stores
@@ -36,18 +38,11 @@ final class ModelStack: @unchecked Sendable {
 
     /// The data store of the program's own that holds an entity; nil for one of a SQLite store.
     func customStore(_ entityName: String) -> (any CustomStore)? {
-        customStores.isEmpty ? nil : customStores[entityName]
+        customStores.isEmpty ? nil : customStoresByEntity[entityName]
     }
 
     func customStore(_ type: any PersistentModel.Type) -> (any CustomStore)? {
-        customStores.isEmpty ? nil : namesByType[ObjectIdentifier(type)].flatMap { customStores[$0] }
-    }
-
-    /// Each data store of the program's own once.
-    var distinctCustomStores: [any CustomStore] {
-        customStores.values.reduce(into: []) { found, store in
-            if !found.contains(where: { $0 === store }) { found.append(store) }
-        }
+        customStores.isEmpty ? nil : namesByType[ObjectIdentifier(type)].flatMap { customStoresByEntity[$0] }
     }
 
     /// What is known of the class of an entity.

@@ -37,7 +37,7 @@ public final class ModelContext {
     deinit { forEachCustomStore { $0.end($1) } }
 
     private func forEachCustomStore(_ body: (any CustomStore, EditingState) -> Void) {
-        let stores = graph.stack.distinctCustomStores
+        let stores = graph.stack.customStores
         if !stores.isEmpty { objects.perform { for store in stores { body(store, EditingState(objects)) } } }
     }
 

@@ -4,6 +4,8 @@ import MoultObjects
 
 /// A data store of the program's own, whose rows a store in memory copies for contexts to read.
 protocol CustomStore: RowOwner {
+    /// The identifier of the store in memory.
+    var identifier: UUID { get }
     /// Copies what the store finds.
     ///
     /// - Returns: the identities of what it found, in its order; nil where it leaves a fetch to the copy, which then
@@ -35,8 +37,7 @@ protocol CustomStore: RowOwner {
 final class DataStoreCopy<Store: DataStore>: CustomStore {
     private let store: Store
     private let schema: Schema
-    /// The identifier of the store in memory.
-    private let identifier: UUID
+    let identifier: UUID
     /// What was copied.
     private var known: [ObjectID: DefaultSnapshot] = [:]
     private var reregistered: [Store.Snapshot] = []
@@ -64,15 +65,14 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
     func fetch<Model: PersistentModel>(
         _ descriptor: FetchDescriptor<Model>, for context: ObjectContext
     ) throws -> [ObjectID]? {
-        let state = EditingState(context)
-        let request = DataStoreFetchRequest(descriptor: descriptor, editingState: state)
+        let request = request(descriptor, context)
         guard let found = try unlessPreferred({ try store.fetch(request) }) else {
             guard descriptor.predicate != nil || !descriptor.sortBy.isEmpty else {
                 throw fault(
                     "does not answer a fetch without a predicate and an order",
                     "Have fetch(_:) return all models of the class for it.")
             }
-            _ = try fetch(FetchDescriptor<Model>(), for: context)
+            try copyAll(Model.self, for: context)
             return nil
         }
         let isWhole = descriptor.predicate == nil && descriptor.fetchLimit == nil && descriptor.fetchOffset == nil
@@ -84,15 +84,19 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
     func count<Model: PersistentModel>(
         _ descriptor: FetchDescriptor<Model>, for context: ObjectContext
     ) throws -> Int? {
-        let request = DataStoreFetchRequest(descriptor: descriptor, editingState: EditingState(context))
-        return try unlessPreferred { try store.fetchCount(request) }
+        try unlessPreferred { try store.fetchCount(request(descriptor, context)) }
     }
 
     func identifiers<Model: PersistentModel>(
         _ descriptor: FetchDescriptor<Model>, for context: ObjectContext
     ) throws -> [PersistentIdentifier]? {
-        let request = DataStoreFetchRequest(descriptor: descriptor, editingState: EditingState(context))
-        return try unlessPreferred { try store.fetchIdentifiers(request) }
+        try unlessPreferred { try store.fetchIdentifiers(request(descriptor, context)) }
+    }
+
+    private func request<Model: PersistentModel>(
+        _ descriptor: FetchDescriptor<Model>, _ context: ObjectContext
+    ) -> DataStoreFetchRequest<Model> {
+        DataStoreFetchRequest(descriptor: descriptor, editingState: EditingState(context))
     }
 
     /// What the store answers; nil where it prefers that the copy does.
@@ -105,22 +109,14 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
     }
 
     func copyUnique(_ entityNames: Set<String>, for context: ObjectContext) throws {
-        func copyAll<Model: PersistentModel>(_ type: Model.Type) throws {
-            _ = try fetch(FetchDescriptor<Model>(), for: context)
-        }
-        var roots: Set<String> = []
-        for name in entityNames {
-            var entity = schema.entitiesByName[name]
-            var isUnique = false
-            var root = name
-            while let one = entity {
-                isUnique = isUnique || !one.uniquenessConstraints.isEmpty
-                root = one.name
-                entity = one.superentity
-            }
-            if isUnique { roots.insert(root) }
-        }
-        for type in roots.sorted().compactMap({ schema.types[$0] }) { try copyAll(type) }
+        let lineages = entityNames.compactMap { schema.entitiesByName[$0]?.lineage }
+        let unique = lineages.filter { $0.contains { !$0.uniquenessConstraints.isEmpty } }
+        let roots = Set(unique.compactMap(\.last?.name))
+        for type in roots.sorted().compactMap({ schema.types[$0] }) { try copyAll(type, for: context) }
+    }
+
+    private func copyAll<Model: PersistentModel>(_ type: Model.Type, for context: ObjectContext) throws {
+        _ = try fetch(FetchDescriptor<Model>(), for: context)
     }
 
     func copy(_ ids: [ObjectID], for context: ObjectContext) throws {
@@ -219,9 +215,7 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
     private func all<Model: PersistentModel>(
         _ type: Model.Type, for context: ObjectContext
     ) throws -> [DefaultSnapshot] {
-        let request = DataStoreFetchRequest(
-            descriptor: FetchDescriptor<Model>(), editingState: EditingState(context))
-        let found = try asking { try store.fetch(request) }
+        let found = try asking { try store.fetch(request(FetchDescriptor<Model>(), context)) }
         return try (Array(found.relatedSnapshots.values) + found.fetchedSnapshots).map(own)
     }
 
@@ -456,4 +450,7 @@ extension DefaultSnapshot {
 extension Schema.Entity {
     /// Its name, and those of the entities that inherit from it.
     fileprivate var familyNames: Set<String> { subentities.reduce(into: [name]) { $0.formUnion($1.familyNames) } }
+
+    /// The entity and those that it inherits from, the eldest last.
+    fileprivate var lineage: [Schema.Entity] { Array(sequence(first: self, next: \.superentity)) }
 }

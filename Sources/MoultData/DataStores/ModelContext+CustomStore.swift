@@ -10,8 +10,7 @@ extension ModelContext {
     ) throws -> [Model] {
         try SwiftDataError.translating {
             try objects.perform {
-                // A change, of this class or of another that a predicate leads to, may decide what is found.
-                let isChanged = descriptor.includePendingChanges && objects.hasChanges
+                let isChanged = mayChange(descriptor)
                 let asked = isChanged ? FetchDescriptor<Model>() : descriptor
                 if let found = try store.fetch(asked, for: objects), !isChanged {
                     return try objects.batch(found).compactMap { try graph.checkedModel(for: $0, as: Model.self) }
@@ -27,16 +26,25 @@ extension ModelContext {
     func identifiers<Model: PersistentModel>(
         _ descriptor: FetchDescriptor<Model>, in store: any CustomStore
     ) throws -> [PersistentIdentifier]? {
-        try objects.perform {
-            if descriptor.includePendingChanges, objects.hasChanges { return nil }
-            return try store.identifiers(descriptor, for: objects)
-        }
+        try objects.perform { try mayChange(descriptor) ? nil : store.identifiers(descriptor, for: objects) }
+    }
+
+    /// Nil where the models have to be read to be counted.
+    func count<Model: PersistentModel>(
+        _ descriptor: FetchDescriptor<Model>, in store: any CustomStore
+    ) throws -> Int? {
+        try objects.perform { try mayChange(descriptor) ? nil : store.count(descriptor, for: objects) }
+    }
+
+    /// Whether unsaved changes, of this class or of another that a predicate leads to, may decide what is found.
+    private func mayChange<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) -> Bool {
+        descriptor.includePendingChanges && objects.hasChanges
     }
 
     /// Writes the changes. Stores of the program's own say first what may not be repeated, and afterwards what they made
     /// of the changes.
     func saveChanges() throws -> SavedChanges {
-        let stores = graph.stack.distinctCustomStores
+        let stores = graph.stack.customStores
         guard !stores.isEmpty else { return try graph.save() }
         return try objects.perform {
             try objects.processPendingChanges()
@@ -46,16 +54,6 @@ extension ModelContext {
             // Everything is saved by now. What is wrong with this, the next fetch throws.
             for store in stores { try? store.copyReregistered(for: objects) }
             return saved
-        }
-    }
-
-    /// Nil where the models have to be read to be counted.
-    func count<Model: PersistentModel>(
-        _ descriptor: FetchDescriptor<Model>, in store: any CustomStore
-    ) throws -> Int? {
-        try objects.perform {
-            if descriptor.includePendingChanges, objects.hasChanges { return nil }
-            return try store.count(descriptor, for: objects)
         }
     }
 }

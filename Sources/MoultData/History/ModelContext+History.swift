@@ -13,7 +13,7 @@ extension ModelContext {
         _ descriptor: HistoryDescriptor<Transaction>
     ) throws -> [Transaction] {
         let custom = try objects.perform {
-            try graph.stack.distinctCustomStores.compactMap { try $0.history(descriptor) }
+            try graph.stack.customStores.compactMap { try $0.history(descriptor) }
         }
         if Transaction.self != DefaultHistoryTransaction.self, !custom.isEmpty { return custom.flatMap(\.self) }
         var found: [Transaction] = custom.flatMap(\.self)
@@ -32,7 +32,7 @@ extension ModelContext {
     /// Forgets the saves that a descriptor asks for; what they saved stays.
     public func deleteHistory<Transaction: HistoryTransaction>(_ descriptor: HistoryDescriptor<Transaction>) throws {
         let isDone = try objects.perform {
-            try graph.stack.distinctCustomStores.map { try $0.deleteHistory(descriptor) }.contains(true)
+            try graph.stack.customStores.map { try $0.deleteHistory(descriptor) }.contains(true)
         }
         if isDone, Transaction.self != DefaultHistoryTransaction.self { return }
         let doomed = try fetchHistory(descriptor).compactMap { $0 as? DefaultHistoryTransaction }

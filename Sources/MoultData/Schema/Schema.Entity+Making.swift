@@ -38,7 +38,7 @@ extension Schema.Entity {
 extension Schema.Attribute {
     /// An attribute of values of a type, optional where the type is.
     ///
-    /// A type that no store keeps, and a default value that is not of the type, are faults of the schema.
+    /// A type that no store keeps is a fault of the schema; a default value that cannot be encoded is left out.
     public init(
         name: String, originalName: String? = nil, options: [Option] = [], valueType: any Any.Type,
         defaultValue: Any? = nil, hashModifier: String? = nil
