@@ -236,8 +236,8 @@ package struct PreparedMigration: Sendable {
             options.choice,
             system: system)
         if case .none = pass.work { migration.leavesSchema() }
-        if options.comparesUnwritten { migration.verifyChanged = nil }
-        if !options.comparesStores { migration.verifyPagesOnly() }
+        if options.comparesUnwritten { migration.verification.ofChanges = nil }
+        if !options.comparesStores { migration.verification = .soundness }
         migration.metadataEntries = options.metadataEntries
         let registry = options.registry
         migration.ledger = ledger

@@ -44,7 +44,8 @@ struct IdentityMigrationTests {
         _ = try Migrator().run(Migration(from: "1", to: "1"), on: fixture.store)
         struct Stop: Error {}
         #expect(throws: Stop.self) {
-            try Migrator().run(Migration(from: "1", to: "2", verify: { _ in throw Stop() }), on: fixture.store)
+            try Migrator().run(
+                Migration(from: "1", to: "2", verification: Verification { _ in throw Stop() }), on: fixture.store)
         }
         let sidecar = Sidecar(store: try POSIXSystem().resolve(fixture.store))
         let records = try RunHistory(sidecar).records()
@@ -82,7 +83,8 @@ struct IdentityMigrationTests {
         let files = ["", "-wal"].map { FileManager.default.contents(atPath: fixture.store + $0) }
         struct Stop: Error {}
         #expect(throws: Stop.self) {
-            try Migrator().run(Migration(from: "1", to: "1", verify: { _ in throw Stop() }), on: fixture.store)
+            try Migrator().run(
+                Migration(from: "1", to: "1", verification: Verification { _ in throw Stop() }), on: fixture.store)
         }
         #expect(["", "-wal"].map { FileManager.default.contents(atPath: fixture.store + $0) } == files)
     }
@@ -117,7 +119,7 @@ struct IdentityMigrationTests {
         let outcome = try Migrator().rehearse(
             Migration(
                 script, from: "1", to: "2",
-                verify: {
+                verification: Verification {
                     let rows = try $0.integer("SELECT count(*) FROM ZITEM")
                     #expect(rows == 0)
                 }),

@@ -36,7 +36,7 @@ struct MigratorTests {
         let outcome = try Migrator().run(
             Migration(
                 script, from: "1", to: "2", functions: [shout],
-                verify: {
+                verification: Verification {
                     let old = try $0.integer("SELECT count(*) FROM source.ZITEM")
                     let new = try $0.integer("SELECT count(*) FROM main.ZITEM")
                     #expect(old == new)
@@ -58,7 +58,7 @@ struct MigratorTests {
             ], isInPlace: true)
         struct Stop: Error {}
         #expect(throws: Stop.self) {
-            try Migrator().run(Migration(script, verify: { _ in throw Stop() }), on: fixture.store)
+            try Migrator().run(Migration(script, verification: Verification { _ in throw Stop() }), on: fixture.store)
         }
         #expect(try fixture.logicalHash() == old)
         let outcome = try Migrator().run(Migration(script), on: fixture.store)
@@ -142,11 +142,11 @@ struct MigratorTests {
         let external = fixture.folder.path + "/.Forum data_SUPPORT/_EXTERNAL_DATA"
         var migration = Migration(newExternalFiles: [ExternalFile(name: "A", contents: [1, 2])])
         struct Stop: Error {}
-        let done = migration.verify
-        migration.verify = { _ in throw Stop() }
+        let done = migration.verification
+        migration.verification = Verification { _ in throw Stop() }
         #expect(throws: Stop.self) { try Migrator().run(migration, on: fixture.store) }
         #expect(try !system.exists(external + "/A"))
-        migration.verify = done
+        migration.verification = done
         _ = try Migrator().run(migration, on: fixture.store)
         #expect(try system.read(external + "/A") == [1, 2])
     }

@@ -45,7 +45,7 @@ struct MutationTests {
         StoreScript(statements: [
             .init(.delete, "ZITEM", "DELETE FROM main.ZITEM WHERE Z_PK = 3", "A row is lost", rows: 1)
         ]),
-        from: "1", to: "2", verify: { try MutationTests.expectAllItems($0) })
+        from: "1", to: "2", verification: Verification { try MutationTests.expectAllItems($0) })
 
     private static func expectAllItems(_ connection: Connection) throws {
         guard try connection.integer("SELECT count(*) FROM main.ZITEM") == 24 else {

@@ -32,11 +32,7 @@ extension StoreDowngrade {
         }
         guard let bound else { return nil }
         var migration = try Migration(bound, on: path, from: source.name, system: system)
-        let verify = migration.verify
-        migration.verify = { connection in
-            try verify(connection)
-            try requireSound(connection, goal)
-        }
+        migration.verification.append("Verify what was written since the migration.") { try requireSound($0, goal) }
         return migration
     }
 

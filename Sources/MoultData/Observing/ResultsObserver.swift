@@ -26,7 +26,9 @@ public final class ResultsObserver<Element: PersistentModel, SectionTitle: Hasha
     /// How models are put into sections.
     struct Sections {
         let keyPath: PartialKeyPath<Element>
-        let order: SortDescriptor<Element>
+        /// In an array: an optimised client could not be linked with what copies a `SortDescriptor` itself, because
+        /// Foundation's library hides the type of its comparison.
+        let sortBy: [SortDescriptor<Element>]
         let title: (Element) -> SectionTitle
     }
 
@@ -35,7 +37,7 @@ public final class ResultsObserver<Element: PersistentModel, SectionTitle: Hasha
         sectionBy = sections?.keyPath
         sectioning = sections
         wanted = descriptor
-        if let sections { wanted.sortBy.insert(sections.order, at: 0) }
+        if let sections { wanted.sortBy.insert(contentsOf: sections.sortBy, at: 0) }
         found = try Self.found(wanted, sections, context)
         context.graph.observers.append(WeakContextObserver(observer: self))
         let this = WeakContextObserver(observer: self)
@@ -101,7 +103,7 @@ public final class ResultsObserver<Element: PersistentModel, SectionTitle: Hasha
             return given.isEmpty ? nil : given
         }
         set {
-            wanted.sortBy = (sectioning.map { [$0.order] } ?? []) + (newValue ?? [])
+            wanted.sortBy = (sectioning?.sortBy ?? []) + (newValue ?? [])
             contextDidChange()
         }
     }
@@ -263,13 +265,13 @@ extension ResultsObserver where SectionTitle == String {
 extension ResultsObserver.Sections where SectionTitle == String {
     init(_ path: KeyPath<Element, String>) {
         keyPath = path
-        order = SortDescriptor(path.sendable)
+        sortBy = [SortDescriptor(path.sendable)]
         title = { $0[keyPath: path] }
     }
 
     init(_ path: KeyPath<Element, String?>) {
         keyPath = path
-        order = SortDescriptor(path.sendable)
+        sortBy = [SortDescriptor(path.sendable)]
         title = { $0[keyPath: path] ?? "" }
     }
 }

@@ -7,7 +7,7 @@ extension MigrationRun {
     /// Writes down how far the work has come, for a process that dies.
     func save(_ pace: MigrationPace) throws {
         let start = pace.elapsed
-        pace.checkpoint.timings = timings
+        pace.checkpoint.timings = timings.all
         pace.checkpoint.fraction = observer.reached
         pace.checkpoint.store = try MigrationCheckpoint.facts(ofStore: sidecar.store, system)
         try pace.checkpoint.write(sidecar, system)

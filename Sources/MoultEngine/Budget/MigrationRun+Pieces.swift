@@ -34,7 +34,7 @@ extension MigrationRun {
         // How long a disk takes to synchronise varies more than anything else, and nothing can end a commit.
         let seconds = max(units.commit.seconds, pace.seconds(of: units.commit)) * 2.5
         try pace.perform(units.commit, expecting: seconds) {
-            try measure(.commit) { try commit(pathOfCopy) }
+            try timings.measure(.commit) { try commit(pathOfCopy) }
         }
         if options.isFrugal, let draft = pace.checkpoint.draft { backups.discard(self.draft(draft, try state())) }
         return backup
@@ -59,7 +59,7 @@ extension MigrationRun {
     private func copyPages(_ pace: MigrationPace, _ units: MigrationUnits) throws {
         guard pace.checkpoint.sourceFolder(backups) == nil else { return }
         let draft = try pace.perform(units.backup) {
-            try measure(.backup) {
+            try timings.measure(.backup) {
                 try backups.draft(
                     of: lock, version: migration.from, for: migration.reason, copyingExternalData: !options.isFrugal,
                     observer)
@@ -78,7 +78,7 @@ extension MigrationRun {
         guard !isMade else { return try open() }
         // A call that died may have left half of one.
         for suffix in ["", "-journal"] { try system.remove(pathOfCopy + suffix) }
-        let copy = try pace.perform(units.copy) { try measure(.copy) { try open() } }
+        let copy = try pace.perform(units.copy) { try timings.measure(.copy) { try open() } }
         observer.report(.copy, 1, bytes: before.size)
         pace.checkpoint.hasCopy = true
         try save(pace)
@@ -91,7 +91,7 @@ extension MigrationRun {
             runner: ScriptRunner(script: migration.script, observer: observer, system: system), units: units,
             pace: pace, keysPerPiece: options.keysPerPiece)
         try read(try proofs(pace, units), pace) {
-            try measure(.change) { try script.run(on: copy.connection) }
+            try timings.measure(.change) { try script.run(on: copy.connection) }
         }
         pace.checkpoint.isChanged = true
         try save(pace)
@@ -109,14 +109,10 @@ extension MigrationRun {
     private func verify(_ copy: WorkingCopy, _ pace: MigrationPace, _ units: MigrationUnits) throws {
         copy.connection.onProgress(every: 20_000) { [observer] in !observer.isCancelled() }
         defer { copy.connection.onProgress(nil) }
-        guard let pieces = try migration.verificationPieces?(copy.connection) else {
-            guard pace.checkpoint.verified == 0 else { return }
-            try verify(units.verification, pace) { try migration.verify(copy.connection) }
-            return
-        }
+        let pieces = try migration.verification.pieces(copy.connection, true)
         try read(pages(of: copy, pace, units) + proofs(pace, units), pace) {
             for piece in pieces.dropFirst(pace.checkpoint.verified) {
-                try verify(MigrationUnit(sentence: piece.sentence, seconds: piece.seconds), pace) {
+                try verify(piece.unit.seconds > 0 ? piece.unit : units.verification, pace) {
                     try piece.check(copy.connection)
                 }
                 observer.report(.verify, Double(pace.checkpoint.verified) / Double(pieces.count + 1))
@@ -126,7 +122,7 @@ extension MigrationRun {
     }
 
     private func verify(_ unit: MigrationUnit, _ pace: MigrationPace, _ body: () throws -> Void) throws {
-        try pace.perform(unit) { try measure(.verify, body) }
+        try pace.perform(unit) { try timings.measure(.verify, body) }
         pace.checkpoint.verified += 1
         // What is not written down is verified once more.
         if !pace.mayRunAhead { try save(pace) }

@@ -36,14 +36,14 @@ extension MigrationRun {
 
     /// The check of the new store's pages, where it is still to be done.
     func pages(of copy: WorkingCopy, _ pace: MigrationPace, _ units: MigrationUnits) -> [ReadingUnit] {
-        guard !pace.checkpoint.pagesAreSound else { return [] }
-        let (path, verifyPages) = (copy.path, migration.verifyPages)
+        guard !pace.checkpoint.pagesAreSound, let check = migration.verification.pages else { return [] }
+        let path = copy.path
         return [
             ReadingUnit(unit: units.pages) {
                 // It asks nothing of the connection that others use.
                 let connection = try Connection(path, mode: .immutable)
                 defer { connection.close() }
-                try verifyPages(connection)
+                try check(connection)
                 return { $0.pagesAreSound = true }
             }
         ]
@@ -79,7 +79,7 @@ extension MigrationRun {
 
     /// Does one on this core.
     func perform(_ unit: ReadingUnit, _ phase: MigrationProgress.Phase, _ pace: MigrationPace) throws {
-        let note = try pace.perform(unit.unit) { try measure(phase) { try unit.read() } }
+        let note = try pace.perform(unit.unit) { try timings.measure(phase) { try unit.read() } }
         note(&pace.checkpoint)
         try save(pace)
     }

@@ -22,7 +22,7 @@ package struct MigrationUnits: Sendable {
         rows = (migration.rowFacts?.rowCounts.values.reduce(0) { $0 &+ $1 }) ?? 0
         instances = migration.code.isEmpty && migration.steps.isEmpty && migration.next == nil ? 0 : rows
         reasonForOne = migration.reasonForOneUnit
-        question = migration.longestQuestion
+        question = migration.verification.longest
     }
 
     // MARK: - Units

@@ -90,7 +90,7 @@ package final class StoreRepair: Sendable {
     package var migration: Migration? {
         let hasRows = found.findings.count > schema.report.findings.count || schema.makesHistory
         guard hasRows || !schema.isEmpty else { return nil }
-        var migration = Migration(from: version.name, to: version.name, verify: { _ in })
+        var migration = Migration(from: version.name, to: version.name, verification: .none)
         if hasRows {
             migration = Migration(
                 at: version, of: store, "repair", "The faults of the rows are repaired.", system
@@ -106,7 +106,7 @@ package final class StoreRepair: Sendable {
         migration.precondition = { [binding, store] in try StoreVerification.requireUnchanged(binding, of: store, $0) }
         guard !schema.isEmpty else { return migration }
         migration.script = StoreScript(statements: schema.statements)
-        migration.verify = { [self] connection in
+        migration.verification = Verification { [self] connection in
             try schema.verify(connection)
             if !hasRows { try tell(schema.report, connection, ExternalStorage(store: store)) }
         }

@@ -22,7 +22,7 @@ extension Migration {
                 over: StoreSnapshot(connection), connection: connection, experimental: true,
                 makesHistory: false)
         }
-        self.init(from: version.name, to: version.name, verify: { _ in })
+        self.init(from: version.name, to: version.name, verification: .none)
         reason = .repair
         steps = [
             Step(name: name, sentence: sentence) { try code($0, bound($0.connection).target.model) }

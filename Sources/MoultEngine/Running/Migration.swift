@@ -18,8 +18,8 @@ package struct Migration: Sendable {
     package var functions: [SQLiteFunction]
     /// Files that the new store refers to: written before the commit, removed when it does not happen.
     package var newExternalFiles: [ExternalFile]
-    /// Code that makes what the statements leave to it, such as migration policies: after the script and before
-    /// `verify`, in order.
+    /// Code that makes what the statements leave to it, such as migration policies: after the script and before the
+    /// verification, in order.
     package var code: [@Sendable (MigrationSite) throws -> Void] = []
     /// About how many objects that code goes through, one by one.
     package var objectsByCode: Int64 = 0
@@ -27,7 +27,7 @@ package struct Migration: Sendable {
     package var ledger = RunLedger()
     /// Reports what the pass has lost, when its code has run and before its steps; throws where that is not allowed.
     var settleLosses: @Sendable () throws -> Void = {}
-    /// Steps that change objects freely, after `verify`; nothing of the old store can be asked of what they leave.
+    /// Steps that change objects freely, after the verification; nothing of the old store can be asked of what they leave.
     package var steps: [Step] = []
     /// Look at what the steps have left, such as the rules of an app; they throw where it must not be.
     package var checks: [@Sendable (MigrationSite) throws -> Void] = []
@@ -45,21 +45,8 @@ package struct Migration: Sendable {
     package var rowFacts: BoundPlan.RowFacts?
     /// Throws where the store is not the one that was planned for; called under the lock, before anything is done.
     package var precondition: @Sendable (Connection) throws -> Void
-    /// Throws where the new store is not what it should be: `main` is the new store, the schema `source` the old one.
-    /// In place there is no `source`.
-    package var verify: @Sendable (Connection) throws -> Void {
-        // Whoever asks for something else asks it of everything.
-        didSet { verifyChanged = nil }
-    }
-    /// `verify` in a transaction on the store itself, without the tables that the transaction has not written to; nil if
-    /// all is asked.
-    var verifyChanged: (@Sendable (Connection) throws -> Void)?
-    /// `verify` piece by piece, but for the pages, for a run that may end between them: nil if it is all or nothing.
-    var verificationPieces: (@Sendable (Connection) throws -> [VerificationPiece])?
-    /// The longest of these pieces; nil if there are none.
-    var longestQuestion: MigrationUnit?
-    /// The pages of the new store, which the pieces leave out; told a connection of its own.
-    var verifyPages: @Sendable (Connection) throws -> Void = { _ in }
+    /// Looks at the new store: `main` is the new one, the schema `source` the old one. In place there is no `source`.
+    package var verification: Verification
     /// Throws where the steps have left what is no store of the version; told the digest of the catalogue before them.
     package var verifySteps: @Sendable (Connection, _ catalogueDigest: [UInt8]) throws -> Void = { _, _ in }
     /// Entries of the metadata that the new store gets once it is verified.
@@ -73,7 +60,7 @@ package struct Migration: Sendable {
         _ script: StoreScript = StoreScript(statements: []), from: String = "", to: String = "",
         functions: [SQLiteFunction] = [], newExternalFiles: [ExternalFile] = [],
         precondition: @escaping @Sendable (Connection) throws -> Void = { _ in },
-        verify: @escaping @Sendable (Connection) throws -> Void = { try $0.checkSoundness(place: $0.path) }
+        verification: Verification = .soundness
     ) {
         self.script = script
         self.from = from
@@ -81,7 +68,7 @@ package struct Migration: Sendable {
         self.functions = functions
         self.newExternalFiles = newExternalFiles
         self.precondition = precondition
-        self.verify = verify
+        self.verification = verification
     }
 
     /// Whether the store itself is changed next to its backup: no table is rebuilt, and no code runs.
@@ -110,6 +97,23 @@ package struct Migration: Sendable {
             path = copy.path
             guard pass.next != nil else { return path }
             number += 1
+        }
+    }
+
+    /// Verifies the new store, and writes what is due from its commit on. A verification that is cancelled ends at once.
+    ///
+    /// - Parameter store: the path that the error of a cancelled run names.
+    func verify(
+        _ connection: Connection, of store: String, _ timings: PhaseTimings, _ observer: MigrationObserver
+    ) throws {
+        let isLast = next == nil && steps.isEmpty
+        do {
+            try timings.measure(.verify) {
+                try observer.watching(connection, as: isLast ? .verify : nil) { try verification.run(on: connection) }
+            }
+            try writeMetadataEntries(connection)
+        } catch let error as MigrationError where error.code == .cancelled {
+            throw MigrationRun.cancelled(store)
         }
     }
 

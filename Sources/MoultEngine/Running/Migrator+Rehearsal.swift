@@ -77,33 +77,23 @@ extension Migrator {
         let sidecar = Sidecar(store: probe.path)
         let space = try SpaceRequirement(
             migration, on: before, sidecar, options, backups: Path.folder(of: probe.path), system)
-        var timings: [MigrationOutcome.Timing] = []
-        func measure<Result>(_ phase: MigrationProgress.Phase, _ body: () throws -> Result) rethrows -> Result {
-            let start = system.monotonicNanoseconds
-            defer { timings.append(.init(phase: phase, seconds: system.seconds(since: start))) }
-            return try body()
-        }
+        let timings = PhaseTimings(system)
         let source = Path.join(folder, "source")
-        try measure(.backup) {
+        try timings.measure(.backup) {
             try BackupFolder(folder, system).copyPages(from: probe.connection, to: source, .own, observer)
             try BackupFolder.checkSoundness(of: source, for: migration.reason, place: probe.path)
         }
         var quarantined: Int64 = 0
         var size = before.size
         func copy(_ path: String, _ name: String) throws -> WorkingCopy {
-            try measure(.copy) {
+            try timings.measure(.copy) {
                 let copy = try WorkingCopy(of: path, at: Path.join(folder, name), for: probe.path, options, system)
                 if name == sidecar.nameOfCopy { observer.report(.copy, 1, bytes: before.size) }
                 return copy
             }
         }
         _ = try migration.forEachPass(on: source, named: sidecar.nameOfCopy, copy) { pass, copy in
-            try measure(.change) { try copy.run(pass, observer) }
-            try measure(.verify) {
-                let isLast = pass.next == nil && pass.steps.isEmpty
-                try observer.watching(copy.connection, as: isLast ? .verify : nil) { try pass.verify(copy.connection) }
-            }
-            try measure(.change) { try copy.runSteps(of: pass, noting: trail, observer) }
+            try copy.perform(pass, noting: trail, timings, observer)
             try QuarantinedObject.forEach(on: copy.connection) { _ in quarantined += 1 }
             size = try StoreState(copy.connection).size
         }
@@ -111,7 +101,7 @@ extension Migrator {
         observer.report(.done, 1, rows: observer.totalRows)
         return RehearsalOutcome(
             rows: observer.totalRows, bytesBefore: before.size, bytesAfter: size,
-            seconds: timings, space: space, way: probe.way, rules: migration.ruleLog?.reports ?? [],
+            seconds: timings.all, space: space, way: probe.way, rules: migration.ruleLog?.reports ?? [],
             policies: migration.ledger.counts, losses: migration.ledger.losses, quarantined: quarantined)
     }
 }

@@ -88,12 +88,6 @@ extension MigrationOutcome {
         rules = outcomes.flatMap(\.rules)
         quarantined = outcomes.reduce(0) { $0 + $1.quarantined }
         seconds = []
-        for timing in outcomes.flatMap(\.seconds) {
-            if let known = seconds.firstIndex(where: { $0.phase == timing.phase }) {
-                seconds[known].seconds += timing.seconds
-            } else {
-                seconds.append(timing)
-            }
-        }
+        for timing in outcomes.flatMap(\.seconds) { seconds.add(timing) }
     }
 }

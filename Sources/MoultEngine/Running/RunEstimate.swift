@@ -47,7 +47,7 @@ extension RunEstimate {
         if isOfCatalogue || migration.staysInStore {
             let copied = migration.script.needsBackup ? size : 0
             // The backup is proven beside both, and the commit waits for it.
-            let isWhole = migration.script.writesRows || migration.verifyChanged == nil
+            let isWhole = migration.script.writesRows || migration.verification.ofChanges == nil
             let verification = isOfCatalogue ? 1e-3 : isWhole ? size * (WorkCost.verify + WorkCost.soundness) : 1e-2
             self.init([
                 .backup: copied * WorkCost.backup, .change: work + 1e-3,

@@ -59,8 +59,28 @@ final class WorkingCopy {
 
     func close() { connection.close() }
 
+    /// Runs one pass to its end: the statements and the code, the verification, the steps, and what looks at them.
+    ///
+    /// - Parameters:
+    ///   - changed: called between the change and the verification.
+    ///   - beforeSteps: called after the verification.
+    /// - Throws: `verificationFailed`; `stageFailed` naming the step; `cancelled`.
+    func perform(
+        _ pass: Migration, noting trail: StepTrail, _ timings: PhaseTimings, _ observer: MigrationObserver,
+        changed: () throws -> Void = {}, beforeSteps: () throws -> Void = {}
+    ) throws {
+        try timings.measure(.change) { try change(by: pass, observer) }
+        try changed()
+        try pass.verify(connection, of: store, timings, observer)
+        try beforeSteps()
+        try timings.measure(.change) {
+            try run(pass.steps, of: pass, noting: trail, observer)
+            for check in pass.checks { try check(site(of: pass, observer)) }
+        }
+    }
+
     /// Runs the script of one pass, in one transaction, and then the code that belongs to it.
-    func run(_ pass: Migration, _ observer: MigrationObserver) throws {
+    private func change(by pass: Migration, _ observer: MigrationObserver) throws {
         for function in pass.functions { try connection.register(function) }
         weights = pass.work(try pass.script.costs(over: connection))
         let runner = ScriptRunner(
@@ -72,14 +92,6 @@ final class WorkingCopy {
             observer.report(.change, 1)
         }
         try pass.settleLosses()
-    }
-
-    /// Runs the steps of one pass and looks at what they leave.
-    ///
-    /// - Throws: `stageFailed` naming the step; `verificationFailed`.
-    func runSteps(of pass: Migration, noting trail: StepTrail, _ observer: MigrationObserver) throws {
-        try run(pass.steps, of: pass, noting: trail, observer)
-        for check in pass.checks { try check(site(of: pass, observer)) }
     }
 
     private func run(

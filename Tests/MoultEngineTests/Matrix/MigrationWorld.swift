@@ -67,7 +67,7 @@ struct MigrationWorld {
                 }
             }
         }
-        try migration.verify(connection)
+        try migration.verification.run(on: connection)
         return copy
     }
 }

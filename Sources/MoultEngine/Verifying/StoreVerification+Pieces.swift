@@ -1,80 +1,69 @@
+import MoultModel
 import MoultSQLite
 import MoultStore
 import MoultVerify
 
-/// A part of the verification of a new store that says something by itself; all of them, with a look at the pages, say
-/// what ``StoreVerification/verify(_:)`` does.
-struct VerificationPiece: Sendable {
-    let sentence: String
-    /// By ``WorkCost``.
-    let seconds: Double
-    /// `main` is the new store, `source` the old one.
-    let check: @Sendable (Connection) throws -> Void
-
-    /// The same ones, in the same order, whenever the same two stores are asked.
-    ///
+/// The pieces of a verification: with a look at the pages, everything that is asked of a new store.
+extension StoreVerification {
     /// - Parameter connection: to the two stores, where rows are to be compared range by range.
-    static func all(
-        of verification: StoreVerification, dividedOver connection: Connection? = nil
-    ) throws -> [VerificationPiece] {
-        let plan = verification.plan
-        let expectation = verification.expectation
+    func pieces(dividedOver connection: Connection?) throws -> [VerificationPiece] {
+        let expectation = expectation
         let rows = Double(plan.rowCounts.values.reduce(0) { $0 &+ $1 })
         var pieces = [
             VerificationPiece(
-                sentence: "Verify the tables of the new store.", seconds: 2 * WorkCost.files,
-                check: verification.verifyStructure)
+                "Verify the tables of the new store.", seconds: 2 * WorkCost.files,
+                check: verifyStructure)
         ]
         for table in expectation.rows {
-            pieces += try comparisons(of: table, expectation, plan, connection)
+            pieces += try comparisons(of: table, expectation, connection)
         }
         pieces += expectation.own.map { own in
             VerificationPiece(
-                sentence: "Compare what an app has added to \(own.table) with that before.",
+                "Compare what an app has added to \(own.table) with that before.",
                 seconds: WorkCost.files + rows * WorkCost.comparison
             ) { try MigrationVerifier($0, expectation: expectation).verify(own) }
         }
         pieces.append(
             VerificationPiece(
-                sentence: "Count the rows of the new store.", seconds: WorkCost.files + rows * WorkCost.question
+                "Count the rows of the new store.", seconds: WorkCost.files + rows * WorkCost.question
             ) {
                 try MigrationVerifier($0, expectation: expectation).verifyCounts()
             })
         pieces += expectation.pairs.map { pairs in
-            VerificationPiece(sentence: linksSentence, seconds: WorkCost.files + rows * WorkCost.link) {
+            VerificationPiece(Self.linksSentence, seconds: WorkCost.files + rows * WorkCost.link) {
                 try MigrationVerifier($0, expectation: expectation).verify(pairs)
             }
         }
         pieces.append(
             VerificationPiece(
-                sentence: "Verify what the mapping has made.",
+                "Verify what the mapping has made.",
                 seconds: WorkCost.files + min(rows, Double(plan.mapping.entityMappings.count) * 2_000)
                     * WorkCost.object,
-                check: verification.verifyMapping))
-        let shape = verification.questions.new
+                check: verifyMapping))
+        let shape = questions.new
         return pieces
             + StoreVerifier.RowCheck.allCases.map { check in
                 VerificationPiece(
-                    sentence: "Verify the \(check.rawValue) of the new store.", seconds: seconds(of: check, shape, plan)
-                ) { try verification.verify(check, shape, $0) }
+                    "Verify the \(check.rawValue) of the new store.", seconds: seconds(of: check, shape)
+                ) { try verify(check, shape, $0) }
             }
     }
 
     private static let linksSentence = "Compare the links with those before."
 
     /// The longest of them, before anybody looks at the copy: a question to all rows.
-    static func longest(of verification: StoreVerification) -> MigrationUnit {
-        let rows = Double(verification.plan.rowCounts.values.reduce(0) { $0 &+ $1 })
-        guard verification.expectation.pairs.isEmpty else {
-            return MigrationUnit(sentence: linksSentence, seconds: WorkCost.files + rows * WorkCost.link)
+    var longestPiece: MigrationUnit {
+        let rows = Double(plan.rowCounts.values.reduce(0) { $0 &+ $1 })
+        guard expectation.pairs.isEmpty else {
+            return MigrationUnit(sentence: Self.linksSentence, seconds: WorkCost.files + rows * WorkCost.link)
         }
-        let shape = StoreShape(verification.plan.destination, withObjects: false)
-        let checks = StoreVerifier.RowCheck.allCases.map { seconds(of: $0, shape, verification.plan) }
+        let shape = StoreShape(plan.destination, withObjects: false)
+        let checks = StoreVerifier.RowCheck.allCases.map { seconds(of: $0, shape) }
         return MigrationUnit(sentence: "Verify the rows of the new store.", seconds: checks.max() ?? 0)
     }
 
     /// A check goes through the rows of one table for each question that it asks.
-    private static func seconds(of check: StoreVerifier.RowCheck, _ shape: StoreShape, _ plan: BoundPlan) -> Double {
+    private func seconds(of check: StoreVerifier.RowCheck, _ shape: StoreShape) -> Double {
         let tables = Set(shape.entities.map(\.table)).count
         let questions =
             switch check {
@@ -90,9 +79,8 @@ struct VerificationPiece: Sendable {
     }
 
     /// Ranges of keys of equal width; how many rows lie in each is the store's business.
-    private static func comparisons(
-        of rows: MigrationExpectation.Rows, _ expectation: MigrationExpectation, _ plan: BoundPlan,
-        _ connection: Connection?
+    private func comparisons(
+        of rows: MigrationExpectation.Rows, _ expectation: MigrationExpectation, _ connection: Connection?
     ) throws -> [VerificationPiece] {
         let table = "source.\(rows.sourceTable.quotedName)"
         let count = rows.entities.reduce(0) { $0 &+ plan.rowCounts[$1.sourceName, default: 0] }
@@ -105,7 +93,7 @@ struct VerificationPiece: Sendable {
         }
         return ranges.map { range in
             VerificationPiece(
-                sentence: "Compare the rows of \(rows.table) with those before.",
+                "Compare the rows of \(rows.table) with those before.",
                 seconds: WorkCost.statement + Double(count) / Double(ranges.count) * WorkCost.comparison
             ) {
                 try MigrationVerifier($0, expectation: expectation).verify(rows, keys: range)

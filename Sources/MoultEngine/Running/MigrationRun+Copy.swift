@@ -1,0 +1,104 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+// MARK: - On a copy
+
+extension MigrationRun {
+    func changeOnCopy() throws -> StoreBackup? { try withDraft(changeOnCopy(of:)) }
+
+    func changeOnCopy(of draft: BackupFolder.Draft) throws -> StoreBackup? {
+        let proof = prove(draft)
+        defer { _ = try? proof.wait() }
+        var backup: StoreBackup?
+        let path = try migration.forEachPass(on: draft.store, named: sidecar.nameOfCopy, makeCopy) { pass, copy in
+            let isFirst = copy.source == draft.store
+            try copy.perform(
+                pass, noting: trail, timings, observer,
+                changed: { if isFirst { backup = try timings.measure(.backup) { try finish(draft, proof) } } },
+                beforeSteps: { try noteSteps(of: pass) })
+            try keepQuarantined(by: copy)
+            try copy.connection.detach("source")
+            journal.newChecksum = try StoreState(copy.connection).checksum
+            if !isFirst, !trail.needs(copy.source) { try system.remove(copy.source) }
+        }
+        observer.report(.verify, 1, rows: observer.totalRows, "The new store is verified")
+        if options.isFrugal { backups.discard(draft) }
+        try timings.measure(.commit) { try commit(path) }
+        return backup
+    }
+
+    /// The journal names the steps whose undo would not be called if the process died.
+    private func noteSteps(of pass: Migration) throws {
+        let steps = pass.steps.filter { $0.undo != nil }.map(\.name)
+        guard !steps.isEmpty else { return }
+        journal.steps += steps
+        try journal.write(sidecar, system)
+    }
+
+    /// The objects that a pass took out or put back are durable before the commit, under this run's name.
+    private func keepQuarantined(by copy: WorkingCopy) throws {
+        let quarantine = Quarantine(sidecar, system)
+        quarantined += try quarantine.keep(from: copy.connection, run: identifier)
+        try quarantine.noteRestored(from: copy.connection, run: identifier)
+    }
+
+    private func makeCopy(of path: String, _ name: String) throws -> WorkingCopy {
+        try timings.measure(.copy) {
+            try system.makeFolder(work)
+            let copy = try WorkingCopy(
+                of: path, at: Path.join(work, name), for: sidecar.store, options, system)
+            if name == sidecar.nameOfCopy { observer.report(.copy, 1, bytes: before.size) }
+            return copy
+        }
+    }
+
+    /// Copies the finished pages into the store through SQLite: one transaction in the same file.
+    func commit(_ path: String) throws {
+        try noteStagedFiles(path)
+        try writeExternalFiles()
+        guard !observer.isCancelled() else { throw MigrationRun.cancelled(sidecar.store) }
+        journal.state = .committing
+        journal.losses = migration.ledger.losses
+        try journal.write(sidecar, system)
+        let source = try Connection(path, mode: .immutable)
+        defer { source.close() }
+        let pageSize = before.pageSize
+        try committing {
+            try Backup(from: source, to: lock.connection).run(stepPages: 4_096) { done, all in
+                // What is in the log has still to be written into the store's own file.
+                let part = Double(done) / Double(max(all, 1)) * (before.usesWAL ? 0.5 : 0.9)
+                observer.report(.commit, part, bytes: Int64(done) * pageSize)
+                return true
+            }
+        }
+    }
+
+    /// The journal names the files that code has written before they are put where they belong.
+    private func noteStagedFiles(_ path: String) throws {
+        let folder = ExternalStorage(ofWorkingCopy: path, of: sidecar.store).folder
+        guard try system.exists(folder) else { return }
+        stagedFiles = try system.list(folder).map { Path.join(folder, $0) }
+        journal.newExternalFiles += stagedFiles.map(Path.name(of:))
+        try journal.write(sidecar, system)
+    }
+
+    func writeExternalFiles() throws {
+        guard !migration.newExternalFiles.isEmpty || !stagedFiles.isEmpty else { return }
+        try ExternalStorage(store: sidecar.store).makeFolder(on: system)
+        for file in migration.newExternalFiles {
+            let path = Path.join(sidecar.externalData, file.name)
+            try system.write(file.contents, to: path, sidecar.rights)
+            try system.synchronise(path)
+        }
+        for file in stagedFiles {
+            let path = Path.join(sidecar.externalData, Path.name(of: file))
+            try system.copy(file, to: path, sidecar.rights)
+            try system.synchronise(path)
+        }
+        for folder in [sidecar.externalData, sidecar.support, Path.folder(of: sidecar.store)] {
+            try system.synchronise(folder)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+
+// MARK: - The end
+
+extension MigrationRun {
+    /// After the commit nothing may fail any more: what cannot be tidied is logged, and the next run tidies it.
+    func finish(_ backup: StoreBackup?, _ space: SpaceRequirement) -> MigrationOutcome {
+        var pruned: [StoreBackup] = []
+        var after = before
+        var untidied: MigrationError?
+        do {
+            try timings.measure(.commit) {
+                let writesBack = !before.usesWAL || hasTimeToWriteBack
+                try lock.connection.keepWALOnClose(!writesBack)
+                if writesBack { try lock.connection.writeBackLog(system) }
+            }
+            after = try StoreState(lock.connection)
+            bytes += after.size
+            try RunHistory(sidecar, system).append(record(.done, nil))
+            try system.removeTree(work)
+            try Journal.remove(sidecar, system)
+            if hasTimeToPrune { pruned = try backups.prune(options.retention) }
+        } catch {
+            untidied = error as? MigrationError
+            log.append("The store is the new one, but the cleanup failed: ", error)
+        }
+        for loss in migration.ledger.losses { log.append("Run \(identifier): \(loss.sentence)") }
+        log.append("Run \(identifier): completed successfully in \(seconds) s.")
+        observer.report(.done, 1, rows: observer.totalRows, bytes: bytes, "The store is of version \(migration.to)")
+        return MigrationOutcome(
+            run: identifier, backup: backup, rows: observer.totalRows, bytesBefore: before.size, bytesAfter: after.size,
+            seconds: timings.all, recovery: recovery, space: space, pruned: pruned.map(\.name),
+            untidied: untidied, policies: migration.ledger.counts, losses: migration.ledger.losses,
+            rules: migration.ruleLog?.reports ?? [], quarantined: quarantined)
+    }
+
+    /// Takes back everything but the backup, should it be whole already; the error that led here is the one that counts.
+    func abandon(_ error: any Error) {
+        guard !isCommitted else { return }
+        // What is left tells the next run what it has to know.
+        guard !isUnsettled else { return log.append("Run \(identifier): ", error) }
+        let result: RunRecord.Result = (error as? MigrationError)?.code == .cancelled ? .cancelled : .failed
+        try? Recovery.removeNewExternalFiles(journal, sidecar, system)
+        if let draft = pace?.checkpoint.draft { _ = try? system.removeTree(Path.join(backups.folder, draft.name)) }
+        _ = try? system.removeTree(work)
+        if result == .cancelled { removeBackup() }
+        log.append("Run \(identifier): \(result.rawValue): ", error)
+        do {
+            // Where they cannot be undone now, or the run cannot be recorded, the journal stays and the next run does it.
+            try RunHistory(sidecar, system).append(record(result, error))
+            try Quarantine(sidecar, system).remove(run: identifier)
+            try Journal.remove(sidecar, system)
+        } catch {
+            log.append("Run \(identifier): the cleanup failed: ", error)
+        }
+    }
+
+    /// The store is as it was, and would have one more copy for each time that somebody changes his mind.
+    private func removeBackup() {
+        guard let name = journal.backup, let backup = try? backups.backup(named: name) else { return }
+        do {
+            try backups.remove(backup)
+            journal.backup = nil
+        } catch {
+            log.append("Run \(identifier): the backup \(name) could not be removed: ", error)
+        }
+    }
+
+    func record(_ result: RunRecord.Result, _ error: (any Error)?) -> RunRecord {
+        RunRecord(
+            run: identifier, operation: migration.operation, result: result, from: migration.from, to: migration.to,
+            startedAt: startedAt.iso8601, endedAt: system.now.iso8601, seconds: seconds,
+            backup: journal.backup, backups: journal.backup.map { _ in backups.folder },
+            rows: result == .done ? observer.totalRows : 0, bytes: bytes,
+            error: error.map { ($0 as? MigrationError).map { "\($0.code): \($0.message)" } ?? "\(type(of: $0))" },
+            quarantined: result == .done ? quarantined : 0,
+            fixed: result == .done ? migration.ruleLog?.reports.fixed ?? 0 : 0,
+            losses: result == .done ? migration.ledger.losses : [])
+    }
+
+    private var seconds: Double { (system.now.seconds(since: startedAt) * 1000).rounded() / 1000 }
+}
