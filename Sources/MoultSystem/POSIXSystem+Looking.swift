@@ -29,9 +29,14 @@ extension POSIXSystem {
     }
 
     package func list(_ folder: String) throws -> [String] {
+        try entries(of: folder) { name, _ in name }.sorted { $0.precedesInByteOrder($1) }
+    }
+
+    /// Makes something of the name and the type (`man 3 readdir`) of each entry but the folder itself and the one above.
+    func entries<Entry>(of folder: String, _ make: (_ name: String, _ type: UInt8) -> Entry) throws -> [Entry] {
         guard let stream = opendir(folder) else { throw MigrationError.system("list", folder) }
         defer { closedir(stream) }
-        var names: [String] = []
+        var entries: [Entry] = []
         while true {
             errno = 0
             guard let entry = readdir(stream) else { break }
@@ -40,10 +45,10 @@ extension POSIXSystem {
                     String(cString: $0)
                 }
             }
-            if name != ".", name != ".." { names.append(name) }
+            if name != ".", name != ".." { entries.append(make(name, entry.pointee.d_type)) }
         }
         guard errno == 0 else { throw MigrationError.system("list", folder) }
-        return names.sorted { $0.precedesInByteOrder($1) }
+        return entries
     }
 
     package func read(_ path: String, prefix count: Int) throws -> [UInt8] {

@@ -18,22 +18,8 @@ extension POSIXSystem {
     /// The names in a folder, in byte order, without `.` and `..`; no file in it is looked at where the folder says what
     /// it is.
     package func entries(of folder: String) throws -> [FolderEntry] {
-        guard let stream = opendir(folder) else { throw MigrationError.system("list", folder) }
-        defer { closedir(stream) }
-        var entries: [FolderEntry] = []
-        while true {
-            errno = 0
-            guard let entry = readdir(stream) else { break }
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: entry.pointee.d_name)) {
-                    String(cString: $0)
-                }
-            }
-            guard name != ".", name != ".." else { continue }
-            entries.append(FolderEntry(name: name, kind: kind(entry.pointee.d_type, Path.join(folder, name))))
-        }
-        guard errno == 0 else { throw MigrationError.system("list", folder) }
-        return entries.sorted { $0.name.precedesInByteOrder($1.name) }
+        try entries(of: folder) { FolderEntry(name: $0, kind: kind($1, Path.join(folder, $0))) }
+            .sorted { $0.name.precedesInByteOrder($1.name) }
     }
 
     /// `man 3 readdir`: DT_REG, DT_DIR and DT_LNK; some file systems answer DT_UNKNOWN.

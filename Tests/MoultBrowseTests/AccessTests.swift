@@ -8,8 +8,7 @@ struct AccessTests {
 
     init() throws { forum = try ForumStore() }
 
-    @Test("the address opens the page once, in one browser")
-    func token() async throws {
+    @Test func `the address opens the page once, in one browser`() async throws {
         let visit = Visit(forum.settings())
         let entrance = await visit.site.entrance
         let target = String(entrance.dropFirst("http://\(Visit.host)".count))
@@ -37,7 +36,6 @@ struct AccessTests {
     }
 
     @Test(
-        "a request of another site, or to another name, gets nothing of the store",
         arguments: [
             ("GET", ["Host": "localhost.evil.example"]), ("GET", ["Host": "127.0.0.1"]), ("GET", ["Host": nil]),
             ("GET", ["Cookie": nil]), ("GET", ["Sec-Fetch-Site": "cross-site"]),
@@ -45,7 +43,9 @@ struct AccessTests {
             ("POST", ["Origin": "http://evil.example"]), ("POST", ["Origin": "null"]), ("POST", ["Origin": nil]),
             ("POST", ["Content-Type": "text/plain"]), ("POST", [:]), ("DELETE", [:]), ("OPTIONS", [:]), ("get", [:]),
         ] as [(String, [String: String?])])
-    func foreign(method: String, changes: [String: String?]) async throws {
+    func `a request of another site, or to another name, gets nothing of the store`(
+        method: String, changes: [String: String?]
+    ) async throws {
         let visit = try await Visit.begun(forum.settings(allowsChanges: true))
         let body = method == "POST" ? "do=rehearse" : ""
         for target in ["/", "/objects?entity=User", "/do", "/job.json"] {
@@ -56,16 +56,14 @@ struct AccessTests {
         #expect(await visit.send("GET", "/").status == 200)
     }
 
-    @Test("a second header of one name is none")
-    func twice() async throws {
+    @Test func `a second header of one name is none`() async throws {
         let visit = Visit(forum.settings())
         let headers = [("Host", Visit.host), ("host", Visit.host)]
         let request = try #require(Request("GET", "/", headers: headers))
         #expect(await visit.site.respond(to: request).status == 403)
     }
 
-    @Test("a target or a form that is not encoded as it should be is no request")
-    func nonsense() {
+    @Test func `a target or a form that is not encoded as it should be is no request`() {
         for target in ["", "*", "http://127.0.0.1:8080/", "/%", "/%4", "/%zz", "/%FF", "/?a=%C3", "/?%GG=1"] {
             #expect(Request("GET", target, headers: []) == nil, "\(target)")
         }
@@ -77,8 +75,7 @@ struct AccessTests {
         #expect(request?.form == ["q": "&="])
     }
 
-    @Test("no page lets anything in from elsewhere")
-    func strict() async throws {
+    @Test func `no page lets anything in from elsewhere`() async throws {
         let visit = try await Visit.begun(forum.settings())
         for target in ["/", "/style.css", "/script.js", "/nothing", "/picture.svg?kind=model"] {
             let response = await visit.send("GET", target)

@@ -20,8 +20,7 @@ struct PageTests {
         }
     }
 
-    @Test("the pages of an entity are its objects by key, each once, whatever was deleted between")
-    func paging() async throws {
+    @Test func `the pages of an entity are its objects by key, each once, whatever was deleted between`() async throws {
         let forum = try ForumStore(count: 180)
         _ = try forum.sql("DELETE FROM ZPOST WHERE Z_PK % 7 = 0 OR Z_PK BETWEEN 60 AND 120")
         let expected = try forum.sql("SELECT Z_PK FROM ZPOST ORDER BY Z_PK").split(separator: "\n").compactMap {
@@ -38,8 +37,7 @@ struct PageTests {
         #expect(found == expected && pages == (expected.count + 49) / 50)
     }
 
-    @Test("a few objects far apart are found without reading what is between")
-    func sparse() async throws {
+    @Test func `a few objects far apart are found without reading what is between`() async throws {
         let forum = try ForumStore(count: 3)
         _ = try forum.sql("UPDATE ZPOST SET Z_PK = 9000000000000000000 WHERE Z_PK = 3")
         let visit = try await Visit.begun(forum.settings())
@@ -49,8 +47,7 @@ struct PageTests {
         #expect(keys(found) == [9_000_000_000_000_000_000])
     }
 
-    @Test("a text is found in any attribute, and a predicate finds what it says")
-    func search() async throws {
+    @Test func `a text is found in any attribute, and a predicate finds what it says`() async throws {
         let forum = try ForumStore(count: 60)
         _ = try forum.sql("UPDATE ZUSER SET ZNAME = 'Zoë <b>' WHERE Z_PK IN (7, 55)")
         let visit = try await Visit.begun(forum.settings())
@@ -66,8 +63,7 @@ struct PageTests {
         #expect(none.contains("No object was found."))
     }
 
-    @Test("an object has its values in their types, and its links lead there and back")
-    func walk() async throws {
+    @Test func `an object has its values in their types, and its links lead there and back`() async throws {
         let forum = try ForumStore(count: 30)
         let visit = try await Visit.begun(forum.settings())
         let row = try forum.sql("SELECT Z_PK, ZAUTHOR FROM ZPOST WHERE ZAUTHOR > 0 ORDER BY 1 LIMIT 1").split(
@@ -82,8 +78,7 @@ struct PageTests {
         #expect(await visit.send("GET", "/links?entity=Post&key=1&relationship=none").status == 422)
     }
 
-    @Test("long lists of links have pages too")
-    func links() async throws {
+    @Test func `long lists of links have pages too`() async throws {
         let forum = try ForumStore(count: 130)
         _ = try forum.sql("UPDATE ZPOST SET ZAUTHOR = 1")
         let visit = try await Visit.begun(forum.settings())
@@ -99,8 +94,7 @@ struct PageTests {
         #expect(found == (1...130).map(String.init))
     }
 
-    @Test("hostile names and values are text on every page")
-    func hostile() async throws {
+    @Test func `hostile names and values are text on every page`() async throws {
         let name = "x\"'><script>alert(1)</script><!--&amp;\u{202E}\u{1B}%\\"
         let folder = try ScratchFolder()
         let store = folder.path + "/<img src=x>'\".sqlite"
@@ -143,8 +137,7 @@ struct PageTests {
         #expect(wrong.status == 404 && !wrong.text.contains("<script>"))
     }
 
-    @Test("a store is shown while an app writes to it, as it is at that moment")
-    func writer() async throws {
+    @Test func `a store is shown while an app writes to it, as it is at that moment`() async throws {
         let forum = try ForumStore()
         let app = try SQLiteProcess(forum.path)
         try app.run("PRAGMA journal_mode = WAL; UPDATE ZUSER SET ZNAME = 'first'")
@@ -155,8 +148,8 @@ struct PageTests {
         app.end()
     }
 
-    @Test("every store of the corpus has its pages", .enabled(if: Corpus.isAvailable))
-    func corpus() async throws {
+    @Test(.enabled(if: Corpus.isAvailable))
+    func `every store of the corpus has its pages`() async throws {
         let stores = Corpus.stores
         let chosen = Corpus.isAskedWhole ? stores : stores.enumerated().filter { $0.offset % 11 == 0 }.map(\.element)
         for original in chosen {

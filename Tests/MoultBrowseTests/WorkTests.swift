@@ -5,8 +5,7 @@ import Testing
 
 @Suite("Work from the page")
 struct WorkTests {
-    @Test("a store is backed up, rehearsed, migrated and restored, each after a confirmation")
-    func wholeWay() async throws {
+    @Test func `a store is backed up, rehearsed, migrated and restored, each after a confirmation`() async throws {
         let forum = try ForumStore()
         let before = try forum.sql(".sha3sum")
         let visit = try await Visit.begun(forum.settings(allowsChanges: true))
@@ -42,8 +41,7 @@ struct WorkTests {
         #expect(try forum.sql("PRAGMA integrity_check") == "ok")
     }
 
-    @Test("without --allow-changes nothing is offered, and a form that asks for it is refused")
-    func readOnly() async throws {
+    @Test func `without --allow-changes nothing is offered, and a form that asks for it is refused`() async throws {
         let forum = try ForumStore()
         let before = try Data(contentsOf: URL(fileURLWithPath: forum.path))
         let files = try FileManager.default.contentsOfDirectory(atPath: forum.folder.path)
@@ -61,8 +59,7 @@ struct WorkTests {
         #expect(try Set(FileManager.default.contentsOfDirectory(atPath: forum.folder.path)) == Set(files))
     }
 
-    @Test("a store that has changed since its plan was shown is not migrated")
-    func stale() async throws {
+    @Test func `a store that has changed since its plan was shown is not migrated`() async throws {
         let forum = try ForumStore()
         let visit = try await Visit.begun(forum.settings(allowsChanges: true))
         let confirmation = try await visit.get("/confirm?do=migrate")
@@ -73,8 +70,7 @@ struct WorkTests {
         #expect(try forum.sql(".sha3sum") == before)
     }
 
-    @Test("what a migration loses has to be accepted, and is what was listed")
-    func losses() async throws {
+    @Test func `what a migration loses has to be accepted, and is what was listed`() async throws {
         let forum = try ForumStore()
         let contents = forum.models + "/Forum 3.xcdatamodel/contents"
         let model = try String(contentsOfFile: contents, encoding: .utf8)
@@ -102,8 +98,7 @@ struct WorkTests {
         #expect(try forum.sql("SELECT count(*) FROM pragma_table_info('ZUSER') WHERE name = 'ZEMAIL'") == "0")
     }
 
-    @Test("an examination and the reading of every row say what they find")
-    func looking() async throws {
+    @Test func `an examination and the reading of every row say what they find`() async throws {
         let forum = try ForumStore()
         _ = try forum.sql("UPDATE ZPOST SET ZAUTHOR = 4711 WHERE Z_PK = 2")
         let visit = try await Visit.begun(forum.settings())

@@ -65,8 +65,7 @@ struct AdviceTests {
 
     private static let stores = ["it's here/forum.sqlite", "--model", "it's here/new.sqlite"]
 
-    @Test("a question between two stores is answered by the command that plan prints")
-    func questionBetweenStores() throws {
+    @Test func `a question between two stores is answered by the command that plan prints`() throws {
         let moult = try undeclared()
         for verb in ["plan", "migrate", "doctor"] {
             let asked = try moult.run(Tool.path, [verb] + Self.stores)
@@ -84,8 +83,7 @@ struct AdviceTests {
         #expect(try moult.run(Tool.path, ["plan"] + model).exit == 0)
     }
 
-    @Test("an answer about a version that neither store is of any more is ignored and named")
-    func answersOfTheWay() throws {
+    @Test func `an answer about a version that neither store is of any more is ignored and named`() throws {
         let moult = try undeclared()
         let command = try #require(
             Self.commands(in: try moult.run(Tool.path, ["plan"] + Self.stores).errors).last)
@@ -104,8 +102,7 @@ struct AdviceTests {
         #expect(nothing.output.contains("nothing to do"))
     }
 
-    @Test("two stores whose versions have one name do not overwrite each other's export")
-    func exports() throws {
+    @Test func `two stores whose versions have one name do not overwrite each other's export`() throws {
         let moult = try undeclared()
         let folder = moult.folder.path
         let contents = folder + "/Forum.xcdatamodeld/Forum 2.xcdatamodel/contents"
@@ -124,8 +121,7 @@ struct AdviceTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder + "/S/1.0.json")) != first)
     }
 
-    @Test("what a diagnosis says to type can be typed, and names no model where none is needed")
-    func diagnosis() throws {
+    @Test func `what a diagnosis says to type can be typed, and names no model where none is needed`() throws {
         /// What is done to a store, and the finding that must come of it.
         let situations: [(sql: String?, finding: String)] = [
             (nil, "no-backup"), ("DROP INDEX ZPOST_ZTHREAD_INDEX", "index-missing"),
@@ -158,8 +154,7 @@ struct AdviceTests {
         }
     }
 
-    @Test("errors and results name commands that run")
-    func errors() throws {
+    @Test func `errors and results name commands that run`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let model = ["--model", "Forum.xcdatamodeld"]
         // Back by a deferred migration, which made no backup.
@@ -181,8 +176,7 @@ struct AdviceTests {
         #expect(now["version"] as? String == "Forum")
     }
 
-    @Test("every command in the sources names a verb and options that it has")
-    func literals() throws {
+    @Test func `every command in the sources names a verb and options that it has`() throws {
         let sources = packageRoot.appendingPathComponent("Sources")
         let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
         var checked = 0

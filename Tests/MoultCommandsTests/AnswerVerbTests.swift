@@ -21,8 +21,7 @@ struct AnswerVerbTests {
         (try? String(contentsOfFile: moult.folder.path + "/Forum.answers.json", encoding: .utf8)) ?? ""
     }
 
-    @Test("plan and migrate name the command that answers, and it does as it is printed")
-    func named() throws {
+    @Test func `plan and migrate name the command that answers, and it does as it is printed`() throws {
         let moult = try undeclared()
         for verb in ["plan", "migrate"] {
             let result = try moult.run(Tool.path, [verb, "forum.sqlite"] + model)
@@ -46,8 +45,8 @@ struct AnswerVerbTests {
     }
 
     /// Both could be the old `text`: once one is, nothing is asked about the other.
-    @Test("the order of several answers does not matter", arguments: [false, true])
-    func order(isReversed: Bool) throws {
+    @Test(arguments: [false, true])
+    func `the order of several answers does not matter`(isReversed: Bool) throws {
         let moult = try undeclared()
         let contents = moult.folder.path + "/Forum.xcdatamodeld/Forum 2.xcdatamodel/contents"
         try String(contentsOfFile: contents, encoding: .utf8).replacingOccurrences(
@@ -65,8 +64,7 @@ struct AnswerVerbTests {
         #expect(other.exit == 2 && other.errors.contains("Nothing is asked about Post.title."))
     }
 
-    @Test("answers that take the same old property are said to exclude each other")
-    func exclusive() throws {
+    @Test func `answers that take the same old property are said to exclude each other`() throws {
         let moult = try undeclared()
         let contents = moult.folder.path + "/Forum.xcdatamodeld/Forum 2.xcdatamodel/contents"
         try String(contentsOfFile: contents, encoding: .utf8).replacingOccurrences(
@@ -86,8 +84,7 @@ struct AnswerVerbTests {
         #expect(both.exit != 0 || !recorded(moult).contains("\"body\""), "\(both)")
     }
 
-    @Test("an answer may be changed, and taken back")
-    func changed() throws {
+    @Test func `an answer may be changed, and taken back`() throws {
         let moult = try undeclared()
         func answer(_ arguments: String...) throws -> Tool.Result {
             try moult.run(Tool.path, ["answer", "Forum.xcdatamodeld", "--to", "Forum 2"] + arguments)
@@ -109,8 +106,7 @@ struct AnswerVerbTests {
         #expect(document["file"] as? String == "Forum.answers.json")
     }
 
-    @Test("an answer that a model has outlived is named with the command that takes it back")
-    func stale() throws {
+    @Test func `an answer that a model has outlived is named with the command that takes it back`() throws {
         let moult = try undeclared()
         let file = moult.folder.path + "/Forum.answers.json"
         for (version, entity) in [("Forum 2", "Poem"), ("Forum 9", "Post")] {
@@ -127,8 +123,7 @@ struct AnswerVerbTests {
         }
     }
 
-    @Test("doctor calls an open question no error")
-    func doctor() throws {
+    @Test func `doctor calls an open question no error`() throws {
         let moult = try undeclared()
         _ = try moult("backup", "create", "forum.sqlite", "--model", "Forum.xcdatamodeld")
         let open = try moult.run(Tool.path, ["doctor", "forum.sqlite"] + model)
@@ -139,8 +134,7 @@ struct AnswerVerbTests {
         #expect(answered.output.contains("[can-migrate]"), "\(answered.output)")
     }
 
-    @Test("a rename that is answered and leaves something behind says so in the plan")
-    func loss() throws {
+    @Test func `a rename that is answered and leaves something behind says so in the plan`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let contents = moult.folder.path + "/Forum.xcdatamodeld/Forum 2.xcdatamodel/contents"
         // Thread is called Subject, which has lost its subject, and nothing says that it is the same.
@@ -185,8 +179,7 @@ struct AnswerVerbTests {
         try String(contentsOfFile: moult.folder.path + "/new.answers.json", encoding: .utf8)
     }
 
-    @Test("an answer about two stores is about no other store whose version has the same name")
-    func boundToStores() throws {
+    @Test func `an answer about two stores is about no other store whose version has the same name`() throws {
         let moult = try stores()
         for store in ["forum.sqlite", "other/forum.sqlite"] {
             let open = try moult("plan", store, "--model", "new.sqlite")
@@ -215,8 +208,8 @@ struct AnswerVerbTests {
         #expect(try text(moult).contains("\"rename\"") && !text(moult).contains("\"new\""))
     }
 
-    @Test("an answer about stores that goes by names alone is refused with the command that records it again")
-    func unbound() throws {
+    @Test
+    func `an answer about stores that goes by names alone is refused with the command that records it again`() throws {
         let moult = try stores()
         let path = moult.folder.path + "/new.answers.json"
         let names = try moult("plan", "forum.sqlite", "--model", "new.sqlite", "--json").document
@@ -267,8 +260,7 @@ struct AnswerVerbTests {
         try moult.run("python3", ["-c", Self.terminal, typing, Tool.path] + arguments).output
     }
 
-    @Test("at a terminal the question is asked, the answer is kept, and the migration goes on")
-    func terminal() throws {
+    @Test func `at a terminal the question is asked, the answer is kept, and the migration goes on`() throws {
         let moult = try undeclared()
         let left = try atTerminal(moult, typing: "", ["plan", "forum.sqlite"] + model)
         #expect(left.contains("exit 3 prompts 1") && recorded(moult).isEmpty, "\(left)")
@@ -280,8 +272,7 @@ struct AnswerVerbTests {
         #expect(try SQLiteShell.run(store, "SELECT count(ZBODY) > 0 FROM ZPOST") == "1\n")
     }
 
-    @Test("no one is asked where the result is JSON or the input is no terminal")
-    func noTerminal() throws {
+    @Test func `no one is asked where the result is JSON or the input is no terminal`() throws {
         let moult = try undeclared()
         let json = try atTerminal(moult, typing: "1", ["plan", "forum.sqlite", "--json"] + model)
         #expect(json.contains("exit 3 prompts 0"), "\(json)")

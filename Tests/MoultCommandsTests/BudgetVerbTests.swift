@@ -34,8 +34,7 @@ struct BudgetVerbTests {
         try moult.run(Tool.path, arguments + model)
     }
 
-    @Test("calls end with 6 until the last one ends with 0")
-    func calls() throws {
+    @Test func `calls end with 6 until the last one ends with 0`() throws {
         let moult = try tool(items: 150_000)
         let plan = try run(moult, "plan", "forum.sqlite", "--json").document["longestUnit"] as? [String: any Sendable]
         let longest = try #require(plan?["seconds"] as? Double)
@@ -68,8 +67,7 @@ struct BudgetVerbTests {
         #expect(try run(moult, "migrate", "forum.sqlite", "--budget", "5s").exit == 0)
     }
 
-    @Test("what excludes a budget is named, and what is no time")
-    func usage() throws {
+    @Test func `what excludes a budget is named, and what is no time`() throws {
         let moult = try tool(items: 10)
         for option in ["--dry-run", "--in-place", "--deferred", "--make-room", "--stop-at-each-version"] {
             let refused = try run(moult, "migrate", "forum.sqlite", "--budget", "5s", option)

@@ -14,8 +14,7 @@ struct CompileVerbTests {
         try #require(try result.document["versions"] as? NSDictionary)
     }
 
-    @Test("a bundle has a compiled version for each source, and the same hashes")
-    func bundle() throws {
+    @Test func `a bundle has a compiled version for each source, and the same hashes`() throws {
         let moult = try Tool.besideForumModel()
         let result = try moult("compile", "Forum.xcdatamodeld", "-o", "deep/Resources")
         #expect(result.exit == 0, "\(result)")
@@ -28,8 +27,7 @@ struct CompileVerbTests {
                 == entities(moult("hash", "Forum.xcdatamodeld", "--json")))
     }
 
-    @Test("Python finds in the list of versions what it finds in the compiled bundle's own files")
-    func list() throws {
+    @Test func `Python finds in the list of versions what it finds in the compiled bundle's own files`() throws {
         let moult = try Tool.besideForumModel()
         #expect(try moult("compile", "Forum.xcdatamodeld").exit == 0)
         let script = """
@@ -48,8 +46,7 @@ struct CompileVerbTests {
         #expect(result.output == "Forum 3\nForum True True\nForum 2 True True\nForum 3 True True\n", "\(result)")
     }
 
-    @Test("one version becomes one file")
-    func lone() throws {
+    @Test func `one version becomes one file`() throws {
         let moult = try Tool.besideForumModel()
         let result = try moult("compile", "Forum.xcdatamodeld/Forum 2.xcdatamodel", "-o", "Two.mom", "--json")
         #expect(try result.document["output"] as? String == "Two.mom")
@@ -72,8 +69,7 @@ struct CompileVerbTests {
         return (moult, text[..<place.lowerBound].split(separator: "\n", omittingEmptySubsequences: false).count)
     }
 
-    @Test("errors in the source are told with file and line, and nothing is written")
-    func errors() throws {
+    @Test func `errors in the source are told with file and line, and nothing is written`() throws {
         let (moult, line) = try broken()
         let result = try moult("compile", "Forum.xcdatamodeld", "-o", "Out/Forum.momd")
         #expect(result.exit == 1)
@@ -87,8 +83,7 @@ struct CompileVerbTests {
         #expect(first["file"] as? String == "Forum.xcdatamodeld/Forum 2.xcdatamodel/contents")
     }
 
-    @Test("a compiled bundle stays as it was when its source has errors")
-    func kept() throws {
+    @Test func `a compiled bundle stays as it was when its source has errors`() throws {
         let (moult, _) = try broken()
         try FileManager.default.createDirectory(
             atPath: moult.folder.path + "/Forum.momd", withIntermediateDirectories: true)
@@ -97,8 +92,7 @@ struct CompileVerbTests {
         #expect(try names(moult.folder.path + "/Forum.momd") == ["Old.mom"])
     }
 
-    @Test("a compiled bundle is replaced whole, and what a killed run has left goes")
-    func replaced() throws {
+    @Test func `a compiled bundle is replaced whole, and what a killed run has left goes`() throws {
         let moult = try Tool.besideForumModel()
         let folder = moult.folder.path
         // No process has the highest number.
@@ -114,8 +108,7 @@ struct CompileVerbTests {
         #expect(try names(folder).filter { $0.contains("part") } == [])
     }
 
-    @Test("what is not a compiled model is not replaced")
-    func foreign() throws {
+    @Test func `what is not a compiled model is not replaced`() throws {
         let moult = try Tool.besideForumModel()
         let path = moult.folder.path + "/Forum.momd"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -132,8 +125,7 @@ struct CompileVerbTests {
         #expect(try moult("compile", "Forum.xcdatamodeld", "-o", "Forum.xcdatamodeld").exit == 2)
     }
 
-    @Test("decompile replaces a source only, and only if asked")
-    func foreignSource() throws {
+    @Test func `decompile replaces a source only, and only if asked`() throws {
         let moult = try Tool.besideForumModel()
         #expect(try moult("compile", "Forum.xcdatamodeld", "-o", "F.momd").exit == 0)
         #expect(try moult("decompile", "F.momd", "-o", "S.xcdatamodeld").exit == 0)
@@ -145,8 +137,7 @@ struct CompileVerbTests {
         #expect(FileManager.default.fileExists(atPath: diary))
     }
 
-    @Test("a class of the current product module gets the module's name")
-    func module() throws {
+    @Test func `a class of the current product module gets the module's name`() throws {
         let moult = try Tool.besideForumModel()
         let path = moult.folder.path + "/Forum.xcdatamodeld/Forum.xcdatamodel/contents"
         let text = try String(contentsOfFile: path, encoding: .utf8)
@@ -168,8 +159,7 @@ struct CompileVerbTests {
         }
     }
 
-    @Test("diff proves two compiled models equal, or says where they differ")
-    func archives() throws {
+    @Test func `diff proves two compiled models equal, or says where they differ`() throws {
         let moult = try Tool.besideForumModel()
         let source = "Forum.xcdatamodeld/Forum 2.xcdatamodel"
         #expect(try moult("compile", source, "-o", "A.mom").exit == 0)
@@ -199,8 +189,7 @@ struct CompileVerbTests {
         return try moult.run(link, arguments)
     }
 
-    @Test("called momc, it takes the arguments of build systems")
-    func builds() throws {
+    @Test func `called momc, it takes the arguments of build systems`() throws {
         let moult = try Tool.besideForumModel()
         let result = try momc(
             moult, "--sdkroot", "/SDKs/iPhoneOS.sdk", "--iphoneos-deployment-target", "17.0",
@@ -209,8 +198,7 @@ struct CompileVerbTests {
         #expect(try names(moult.folder.path + "/Out/Forum.momd").count == 4)
     }
 
-    @Test("called momc with --dry-run, it lists the files and writes nothing")
-    func dryRun() throws {
+    @Test func `called momc with --dry-run, it lists the files and writes nothing`() throws {
         let moult = try Tool.besideForumModel()
         let result = try momc(moult, "--dry-run", "Forum.xcdatamodeld", "Out")
         #expect(result.exit == 0, "\(result)")
@@ -221,8 +209,7 @@ struct CompileVerbTests {
         #expect(!FileManager.default.fileExists(atPath: moult.folder.path + "/Out"))
     }
 
-    @Test("called momc, it refuses an option that it does not know, by its name")
-    func unknown() throws {
+    @Test func `called momc, it refuses an option that it does not know, by its name`() throws {
         let moult = try Tool.besideForumModel()
         let result = try momc(moult, "--optimize", "Forum.xcdatamodeld", "Out")
         #expect(result.exit == 2)
@@ -233,8 +220,7 @@ struct CompileVerbTests {
         #expect(help.exit == 0 && help.output.contains("Usage: momc [options] SOURCE DESTINATION"), "\(help)")
     }
 
-    @Test("called mapc, it takes a mapping model, and tells what is wrong with it by file")
-    func mapc() throws {
+    @Test func `called mapc, it takes a mapping model, and tells what is wrong with it by file`() throws {
         let moult = try Tool.besideForumModel()
         let (link, folder) = (moult.folder.path + "/mapc", moult.folder.path + "/Empty.xcmappingmodel")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: Tool.path)
@@ -249,8 +235,7 @@ struct CompileVerbTests {
 
     // MARK: Decompiling
 
-    @Test("a bundle is decompiled with all versions and the current one")
-    func decompiled() throws {
+    @Test func `a bundle is decompiled with all versions and the current one`() throws {
         let moult = try Tool.besideForumModel()
         #expect(try moult("compile", "Forum.xcdatamodeld", "-o", "A.momd").exit == 0)
         let result = try moult("decompile", "A.momd", "-o", "Sources")
@@ -270,8 +255,7 @@ struct CompileVerbTests {
         #expect(try moult("decompile", "A.momd", "-o", "Sources", "--replace").exit == 0)
     }
 
-    @Test("a compiled mapping model becomes a source, with the versions that its hashes name")
-    func mapping() throws {
+    @Test func `a compiled mapping model becomes a source, with the versions that its hashes name`() throws {
         let moult = try Tool.besideForumModel()
         let versions = try ModelVersions(contentsOf: moult.folder.path + "/Forum.xcdatamodeld").versions
         let names = versions[0].model.entities.map(\.name)
@@ -292,8 +276,7 @@ struct CompileVerbTests {
         #expect(try moult("decompile", "Maps/First.xcmappingmodel", "--model", "Forum.xcdatamodeld").exit == 2)
     }
 
-    @Test("the model inside a store becomes a source that compiles to the same hashes")
-    func store() throws {
+    @Test func `the model inside a store becomes a source that compiles to the same hashes`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let result = try moult("decompile", "forum.sqlite", "-o", "Own.xcdatamodel")
         #expect(result.exit == 0, "\(result)")

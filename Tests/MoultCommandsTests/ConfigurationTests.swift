@@ -21,8 +21,7 @@ struct ConfigurationTests {
         try text.write(toFile: moult.folder.path + "/" + name, atomically: true, encoding: .utf8)
     }
 
-    @Test("the model is found upwards, and every verb uses it")
-    func upwards() throws {
+    @Test func `the model is found upwards, and every verb uses it`() throws {
         let (moult, inner) = try below("{\"model\": \"Forum.xcdatamodeld\"}")
         for command in [
             "hash", "lint", "changelog", "create a.sqlite --version Forum --fill 2", "status a.sqlite", "plan a.sqlite",
@@ -40,8 +39,7 @@ struct ConfigurationTests {
         #expect(try moult.shell("cd '\(inner)' && moult hash --config ../../moult.json").exit == 0)
     }
 
-    @Test("the command line comes before MOULT_MODEL, and that before moult.json")
-    func precedence() throws {
+    @Test func `the command line comes before MOULT_MODEL, and that before moult.json`() throws {
         var moult = try Tool.besideForumModel()
         #expect(try moult("hash").exit == 2)
         try write("{\"model\": \"Forum.xcdatamodeld/Forum.xcdatamodel\"}", moult)
@@ -58,22 +56,22 @@ struct ConfigurationTests {
         #expect(wrong.exit == 2 && wrong.errors.contains("MOULT_MODEL names nothing.xcdatamodeld"), "\(wrong)")
     }
 
-    @Test(
-        "what is wrong in the file is an error with its line, and nothing is written",
-        arguments: [
-            ("{\n  \"model\": \"Forum.xcdatamodeld\",\n  \"profile\": []\n}", "moult.json:3", "Did you mean profiles?"),
-            ("{\"model\": \"Forum.xcdatamodeld\",\n\n\"profiles\": [\"icloud\"]}", "moult.json:3", "no profile icloud"),
-            (
-                "{\n\"severities\": {\n\"SHAPE003\": \"off\",\n\"SHAPE900\": \"off\"}}", "moult.json:4",
-                "no rule SHAPE900"
-            ),
-            ("{\n\"severities\": {\n\"SHAPE003\": \"fatal\"}}", "moult.json:3", "error, warning, note or off"),
-            ("{\n\"model\": 7}", "moult.json:2", "should be a path"), ("[]", "moult.json:1", "an object"),
-            ("{\n\"acceptedLosses\": \"Post\"}", "moult.json:2", "list of strings"),
-            ("{\n\"model\": \"Gone.xcdatamodeld\"}", "moult.json:2", "Gone.xcdatamodeld is not there"),
-            ("{\n\"format\": 2}", "moult.json:2", "newer version"), ("{", "moult.json", "line 1"),
-        ])
-    func faults(text: String, place: String, says: String) throws {
+    @Test(arguments: [
+        ("{\n  \"model\": \"Forum.xcdatamodeld\",\n  \"profile\": []\n}", "moult.json:3", "Did you mean profiles?"),
+        ("{\"model\": \"Forum.xcdatamodeld\",\n\n\"profiles\": [\"icloud\"]}", "moult.json:3", "no profile icloud"),
+        (
+            "{\n\"severities\": {\n\"SHAPE003\": \"off\",\n\"SHAPE900\": \"off\"}}", "moult.json:4",
+            "no rule SHAPE900"
+        ),
+        ("{\n\"severities\": {\n\"SHAPE003\": \"fatal\"}}", "moult.json:3", "error, warning, note or off"),
+        ("{\n\"model\": 7}", "moult.json:2", "should be a path"), ("[]", "moult.json:1", "an object"),
+        ("{\n\"acceptedLosses\": \"Post\"}", "moult.json:2", "list of strings"),
+        ("{\n\"model\": \"Gone.xcdatamodeld\"}", "moult.json:2", "Gone.xcdatamodeld is not there"),
+        ("{\n\"format\": 2}", "moult.json:2", "newer version"), ("{", "moult.json", "line 1"),
+    ])
+    func `what is wrong in the file is an error with its line, and nothing is written`(
+        text: String, place: String, says: String
+    ) throws {
         let moult = try Tool.besideForumModel()
         try write(text, moult)
         let before = try FileManager.default.subpathsOfDirectory(atPath: moult.folder.path)
@@ -85,8 +83,7 @@ struct ConfigurationTests {
         #expect(try FileManager.default.subpathsOfDirectory(atPath: moult.folder.path) == before)
     }
 
-    @Test("a moult.json, or a file of answers, that is a link to nothing is not taken for none")
-    func danglingLink() throws {
+    @Test func `a moult.json, or a file of answers, that is a link to nothing is not taken for none`() throws {
         let moult = try Tool.besideForumModel()
         let link = moult.folder.path + "/moult.json"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "elsewhere.json")
@@ -97,8 +94,7 @@ struct ConfigurationTests {
         #expect(try moult("diff", "Forum", "Forum 2", "--model", "Forum.xcdatamodeld").exit != 0)
     }
 
-    @Test("lines are those of the keys, however the file is laid out")
-    func keyLines() {
+    @Test func `lines are those of the keys, however the file is laid out`() {
         let text = """
             {"a": {"b": 1,
               "c": ["x", {"d": "}\\" {"}, "e"]},
@@ -110,8 +106,7 @@ struct ConfigurationTests {
         #expect(lines[["fA"]] == 3, "\(lines)")
     }
 
-    @Test("lint takes profiles, severities and declared losses from the file")
-    func lint() throws {
+    @Test func `lint takes profiles, severities and declared losses from the file`() throws {
         let moult = Tool(folder: try ScratchFolder())
         for (name, attributes) in [("App", "title"), ("App 2", "")] {
             let folder = "\(moult.folder.path)/App.xcdatamodeld/\(name).xcdatamodel"
@@ -143,8 +138,7 @@ struct ConfigurationTests {
                 == ["DATA002 warning", "SYNC010 warning"])
     }
 
-    @Test("init finds the model, writes the file and the lock, and replaces neither")
-    func initialise() throws {
+    @Test func `init finds the model, writes the file and the lock, and replaces neither`() throws {
         let moult = try Tool.besideForumModel()
         let made = try moult("init", "--profile", "cloudkit", "--json")
         #expect(made.exit == 0, "\(made)")
@@ -169,8 +163,7 @@ struct ConfigurationTests {
         #expect(again.exit == 0 && again.output.contains("stays as it is"), "\(again)")
     }
 
-    @Test("init without one model says which there are")
-    func initialiseChoice() throws {
+    @Test func `init without one model says which there are`() throws {
         let empty = Tool(folder: try ScratchFolder())
         let none = try empty("init")
         #expect(none.exit == 2 && none.errors.contains("no .xcdatamodeld"), "\(none)")
@@ -188,8 +181,7 @@ struct ConfigurationTests {
         #expect(FileManager.default.fileExists(atPath: moult.folder.path + "/Sources/moult.lock"))
     }
 
-    @Test("init asks on a terminal which model it is, and for the profiles")
-    func initialiseOnTerminal() throws {
+    @Test func `init asks on a terminal which model it is, and for the profiles`() throws {
         let moult = try Tool.besideForumModel()
         #expect(try moult.shell("mkdir Sources && cp -r Forum.xcdatamodeld Sources/").exit == 0)
         // Answers are written when the question is there, as a person does.

@@ -34,8 +34,7 @@ struct ContractTests {
             .write(toFile: contents, atomically: true, encoding: .utf8)
     }
 
-    @Test("a plan that rows stand in the way of has the error that migrate ends with")
-    func conflict() throws {
+    @Test func `a plan that rows stand in the way of has the error that migrate ends with`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         try makeNamesUnique(moult)
         _ = try SQLiteShell.run(moult.folder.path + "/forum.sqlite", "UPDATE ZUSER SET ZNAME = 'one'")
@@ -50,8 +49,8 @@ struct ContractTests {
         #expect(try plan.document["edges"] != nil)
     }
 
-    @Test("standard error is JSON alone with --events, also where there are messages, findings and errors")
-    func onlyEvents() throws {
+    @Test
+    func `standard error is JSON alone with --events, also where there are messages, findings and errors`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let store = moult.folder.path + "/forum.sqlite"
         let own = try moult("migrate", "forum.sqlite", "--events")
@@ -69,8 +68,7 @@ struct ContractTests {
         #expect(try SQLiteShell.run(store, "PRAGMA quick_check") == "ok\n")
     }
 
-    @Test("what has no store or backup ends with a code")
-    func nothingThere() throws {
+    @Test func `what has no store or backup ends with a code`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         for verb in [["backup", "verify"], ["backup", "list"], ["backup", "prune"], ["rollback"]] {
             let result = try moult.run(Tool.path, verb + ["nothing.sqlite", "--json"])
@@ -86,8 +84,7 @@ struct ContractTests {
         #expect(try moult("backup", "verify", "forum.sqlite").output.contains("sound"))
     }
 
-    @Test("the sentence about a uniqueness constraint is right")
-    func article() throws {
+    @Test func `the sentence about a uniqueness constraint is right`() throws {
         let moult = try Tool.besideForumModel()
         try makeNamesUnique(moult)
         let diff = try moult.run(Tool.path, ["diff", "Forum", "Forum 2"] + model)
@@ -95,8 +92,7 @@ struct ContractTests {
         #expect(!diff.output.contains("An uni") && !diff.output.contains("an uni"))
     }
 
-    @Test("completions are one document with --json")
-    func completions() throws {
+    @Test func `completions are one document with --json`() throws {
         let moult = try Tool.besideForumModel()
         let document = try moult("completions", "bash", "--json").document
         #expect(document["script"] as? String == (try moult("completions", "bash").output))
@@ -141,8 +137,7 @@ struct ContractTests {
         return (moult, [Tool.path, "migrate", "forum.sqlite", "--events"] + model)
     }
 
-    @Test("a second Control-C ends the process by the signal, and is no crash either")
-    func interruptedTwice() throws {
+    @Test func `a second Control-C ends the process by the signal, and is no crash either`() throws {
         let (moult, command) = try besideLargeStore()
         for _ in 0..<6 {
             let ended = try moult.run("python3", ["-c", Self.interruptingTwice] + command)
@@ -158,8 +153,7 @@ struct ContractTests {
         #expect(try moult.run(Tool.path, ["migrate", "forum.sqlite"] + model).exit == 0)
     }
 
-    @Test("three runs that Control-C has stopped exit as the page says, and are no crash loop")
-    func interrupted() throws {
+    @Test func `three runs that Control-C has stopped exit as the page says, and are no crash loop`() throws {
         let (moult, command) = try besideLargeStore()
         for _ in 0..<3 {
             let ended = try moult.run("python3", ["-c", Self.interrupting] + command)
@@ -187,8 +181,7 @@ struct ContractTests {
         }
     }
 
-    @Test("nothing that a file or a path holds reaches the terminal as a command")
-    func controls() throws {
+    @Test func `nothing that a file or a path holds reaches the terminal as a command`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let folder = moult.folder.path
         let all = Self.steering.joined(separator: "x")
@@ -226,8 +219,7 @@ struct ContractTests {
         #expect((row?["values"] as? [String: any Sendable])?["text"] as? String == all)
     }
 
-    @Test("the last barrier lets colours through, and nothing else")
-    func barrier() {
+    @Test func `the last barrier lets colours through, and nothing else`() {
         let colour = TextStyle(hasColour: true)
         #expect(colour.red("a").safeForTerminal(style: colour) == colour.red("a"))
         #expect(colour.red("a").safeForTerminal(style: .plain) == "\\u{1B}[31ma\\u{1B}[0m")

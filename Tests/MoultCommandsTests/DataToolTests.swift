@@ -32,8 +32,7 @@ struct DataToolTests {
         }
     }
 
-    @Test("DuckDB reads from CSV and JSON Lines what SQLite reads from the database")
-    func exports() throws {
+    @Test func `DuckDB reads from CSV and JSON Lines what SQLite reads from the database`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let texts = ["NULL", "", "null", "\"", "a,b", "two\nlines", "x'00'", "é👩‍👩‍👧", " space ", "1e5", "NaN"]
         for (place, text) in texts.enumerated() {
@@ -46,8 +45,8 @@ struct DataToolTests {
         #expect(try DataTools.compare(["exports", moult.folder.path]) > 2_000)
     }
 
-    @Test("real stores too", .enabled(if: Corpus.isAvailable))
-    func corpus() throws {
+    @Test(.enabled(if: Corpus.isAvailable))
+    func `real stores too`() throws {
         let stores = CorpusStores.distinct
         let chosen = Corpus.isAskedWhole ? stores : stores.enumerated().filter { $0.offset % 9 == 0 }.map(\.element)
         var compared = 0
@@ -63,8 +62,7 @@ struct DataToolTests {
         #expect(compared > 100)
     }
 
-    @Test("pandas and Datasette read the views of a copy")
-    func views() throws {
+    @Test func `pandas and Datasette read the views of a copy`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         #expect(try moult("views", "forum.sqlite", "-o", "copy.sqlite").exit == 0)
         let before = try Data(contentsOf: URL(fileURLWithPath: moult.folder.path + "/copy.sqlite"))
@@ -75,8 +73,7 @@ struct DataToolTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: moult.folder.path + "/copy.sqlite")) == before)
     }
 
-    @Test("the documented command makes Parquet that DuckDB reads back as the export")
-    func parquet() throws {
+    @Test func `the documented command makes Parquet that DuckDB reads back as the export`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         try export("forum.sqlite", with: moult)
         let page = try String(

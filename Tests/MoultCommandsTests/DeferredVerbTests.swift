@@ -31,8 +31,7 @@ struct DeferredVerbTests {
         (list as? [[String: any Sendable]] ?? []).compactMap { $0["name"] as? String }
     }
 
-    @Test("what waits is listed, done one by one or with a budget, and then nothing waits")
-    func finish() throws {
+    @Test func `what waits is listed, done one by one or with a budget, and then nothing waits`() throws {
         let moult = try tool()
         let plan = try run(moult, "plan", "forum.sqlite", "--deferred", "--json").document["deferral"]
         #expect((plan as? [String: any Sendable])?["possible"] as? Bool == true)
@@ -62,8 +61,7 @@ struct DeferredVerbTests {
         #expect(try moult("runs", "forum.sqlite").output.contains("finish"))
     }
 
-    @Test("until then the older version comes back by a downgrade, and a rollback says so")
-    func back() throws {
+    @Test func `until then the older version comes back by a downgrade, and a rollback says so`() throws {
         let moult = try tool()
         let store = moult.folder.path + "/forum.sqlite"
         let words = try SQLiteShell.run(store, "SELECT ZWORD FROM ZTAG ORDER BY Z_PK")

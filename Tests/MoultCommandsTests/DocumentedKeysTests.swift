@@ -36,8 +36,7 @@ struct DocumentedKeysTests {
         return words
     }
 
-    @Test("every key that a verb prints is on the page")
-    func all() throws {
+    @Test func `every key that a verb prints is on the page`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let model = ["--model", "Forum.xcdatamodeld"]
         let (store, folder) = ("forum.sqlite", moult.folder.path)

@@ -6,8 +6,7 @@ import Testing
 struct ExportVerbTests {
     private let model = ["--model", "Forum.xcdatamodeld"]
 
-    @Test("a diagram is Mermaid or DOT of a model, a difference, a plan or a history, without a change of the store")
-    func diagrams() throws {
+    @Test func `a diagram shows a model, a difference, a plan or a history, and does not change the store`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let before = try moult.contents()
         #expect(try moult("diagram", "Forum.xcdatamodeld").output.contains("  class e0[\"Forum\"]\n"))
@@ -35,8 +34,7 @@ struct ExportVerbTests {
         }
     }
 
-    @Test("a store without a model is drawn by its tables")
-    func tables() throws {
+    @Test func `a store without a model is drawn by its tables`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         _ = try SQLiteShell.run(moult.folder.path + "/forum.sqlite", "DROP TABLE Z_MODELCACHE")
         let drawn = try moult("diagram", "forum.sqlite")
@@ -50,8 +48,7 @@ struct ExportVerbTests {
         #expect(try moult("export", "forum.sqlite", "--entity", "Post", "--where", "text != nil").exit == 4)
     }
 
-    @Test("a query prints the rows in four forms, and a steering character never reaches a table")
-    func query() throws {
+    @Test func `a query prints the rows in four forms, and a steering character never reaches a table`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         _ = try SQLiteShell.run(
             moult.folder.path + "/forum.sqlite", "UPDATE ZUSER SET ZNAME = '=1+2' || char(27) WHERE Z_PK = 1")
@@ -77,8 +74,8 @@ struct ExportVerbTests {
         #expect(try moult("query", "forum.sqlite", "SELECT 1 WHERE 0").output == "There are no rows.\n")
     }
 
-    @Test("an export is whole or not there: a full disk leaves nothing, and a path that is taken is refused")
-    func export() throws {
+    @Test
+    func `an export is whole or not there: a full disk leaves nothing, and a path that is taken is refused`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let folder = moult.folder.path
         #expect(try moult("export", "forum.sqlite", "-o", "csv").exit == 0)
@@ -97,8 +94,7 @@ struct ExportVerbTests {
         #expect(!left.contains { $0.hasPrefix("limited") || $0.hasPrefix("plain") }, "\(left)")
     }
 
-    @Test("a profile has every phase and every statement of a run, and refuses a path that is taken")
-    func profile() throws {
+    @Test func `a profile has every phase and every statement of a run, and refuses a path that is taken`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let result = try moult.run(Tool.path, ["migrate", "forum.sqlite", "--profile", "trace.json"] + model)
         #expect(result.exit == 0 && result.errors.contains("takes longest"), "\(result)")
@@ -117,8 +113,7 @@ struct ExportVerbTests {
         #expect(try moult.run(Tool.path, both + model).exit == 2)
     }
 
-    @Test("the profile of a rehearsal gives each phase the time that the rehearsal reports")
-    func rehearsalProfile() throws {
+    @Test func `the profile of a rehearsal gives each phase the time that the rehearsal reports`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let result = try moult.run(
             Tool.path, ["migrate", "forum.sqlite", "--dry-run", "--profile", "trace.json", "--json"] + model)
@@ -135,8 +130,7 @@ struct ExportVerbTests {
         #expect(verified / 1e6 > 0.5 * seconds.reduce(0, +) && !seconds.isEmpty, "\(result)")
     }
 
-    @Test("what is made of a store is readable to no more users than the store")
-    func rights() throws {
+    @Test func `what is made of a store is readable to no more users than the store`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let made = try moult.shell(
             "chmod 600 forum.sqlite; moult export forum.sqlite -o csv && moult export forum.sqlite --format sqlite -o p.sqlite"
@@ -147,8 +141,8 @@ struct ExportVerbTests {
 
 @Suite("moult anonymise and import")
 struct AnonymiseVerbTests {
-    @Test("an anonymous copy is whole or not there, and the rules of moult.json and of the command line apply")
-    func anonymise() throws {
+    @Test
+    func `an anonymous copy is whole or not there, and the rules of moult.json and of the command line apply`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let folder = moult.folder.path
         let before = try moult.contents()
@@ -180,8 +174,7 @@ struct AnonymiseVerbTests {
         #expect(!left.contains { $0.hasPrefix("full") || $0.hasPrefix("x.sqlite") || $0.hasSuffix(".part") }, "\(left)")
     }
 
-    @Test("a store in use is copied as it is, with what is only in the log")
-    func inUse() throws {
+    @Test func `a store in use is copied as it is, with what is only in the log`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let writer = try SQLiteProcess(moult.folder.path + "/forum.sqlite")
         try writer.run(
@@ -193,8 +186,7 @@ struct AnonymiseVerbTests {
                 == "15|0\n")
     }
 
-    @Test("what was exported is imported, and a store that another process writes to is left alone")
-    func importing() throws {
+    @Test func `what was exported is imported, and a store that another process writes to is left alone`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         #expect(try moult("export", "forum.sqlite", "--format", "jsonl", "-o", "objects").exit == 0)
         let create = ["create", "new.sqlite", "--model", "Forum.xcdatamodeld", "--version", "Forum"]

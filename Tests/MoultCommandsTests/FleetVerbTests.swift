@@ -34,8 +34,7 @@ struct FleetVerbTests {
             .joined(separator: "\n")
     }
 
-    @Test("every store is migrated once as moult migrate does it, and taken back row by row")
-    func whole() throws {
+    @Test func `every store is migrated once as moult migrate does it, and taken back row by row`() throws {
         let moult = try besideFleet(6, shards: 2)
         let folder = moult.folder.path
         let before = try rows(folder + "/s/1.db")
@@ -60,8 +59,7 @@ struct FleetVerbTests {
         #expect(try counts(moult) == ["done": 6])
     }
 
-    @Test("what became of a store since it was planned is said of this store, and the others go on")
-    func changed() throws {
+    @Test func `what became of a store since it was planned is said of this store, and the others go on`() throws {
         let moult = try besideFleet(6)
         let folder = moult.folder.path + "/s"
         try FileManager.default.removeItem(atPath: folder + "/1.db")
@@ -88,8 +86,7 @@ struct FleetVerbTests {
         #expect(version as? String == "Forum 3")
     }
 
-    @Test("a damaged store, a torn result and a store with two names stop no other; the status says what to do")
-    func damaged() throws {
+    @Test func `a damaged store, a torn result and a store with two names stop no other, and have a remedy`() throws {
         let moult = try besideFleet(5)
         let folder = moult.folder.path
         let root = try #require(
@@ -122,8 +119,8 @@ struct FleetVerbTests {
         #expect(runs.count == 1)
     }
 
-    @Test("another manifest, another verb, a wrong shard, an edited manifest and a second run are refused")
-    func refused() throws {
+    @Test
+    func `another manifest, another verb, a wrong shard, an edited manifest and a second run are refused`() throws {
         let moult = try besideFleet(2, shards: 2)
         let folder = moult.folder.path
         #expect(try moult("fleet", "run", "fleet.jsonl", "--shard", "0/2").exit == 0)
@@ -158,8 +155,7 @@ struct FleetVerbTests {
         #expect(second.exit == 3 && second.errors.contains("shard 1"), "\(second)")
     }
 
-    @Test("a model that fits no store, and one that has changed since the plan, are named")
-    func models() throws {
+    @Test func `a model that fits no store, and one that has changed since the plan, are named`() throws {
         let moult = try besideFleet(2)
         let model = moult.folder.path + "/Wrong.xcdatamodeld"
         try FileManager.default.copyItem(
@@ -177,8 +173,7 @@ struct FleetVerbTests {
         #expect(run.exit == 3 && run.errors.contains("not the one for which"), "\(run)")
     }
 
-    @Test("a canary waits for approval, and no other store is touched before")
-    func canary() throws {
+    @Test func `a canary waits for approval, and no other store is touched before`() throws {
         let moult = try besideFleet(10)
         let run = try moult("fleet", "run", "fleet.jsonl", "--canary", "20%", "--json")
         #expect(run.exit == 6)
@@ -190,9 +185,8 @@ struct FleetVerbTests {
         #expect(try counts(moult) == ["done": 10])
     }
 
-    @Test(
-        "a store that takes too much time or memory is set aside after the deaths that it is allowed, with its reason")
-    func limits() throws {
+    @Test
+    func `a store that takes too much time or memory is set aside after its allowed deaths, with the reason`() throws {
         let moult = try besideFleet(1)
         let made = try moult(
             "create", "s/large.db", "--model", "Forum.xcdatamodeld", "--version", "Forum", "--rows",
@@ -212,8 +206,7 @@ struct FleetVerbTests {
         #expect(try moult("fleet", "run", "l.jsonl", "--retry", "setAside").exit == 0)
     }
 
-    @Test("a full volume at one store fails this one; when there is room, the next run does it")
-    func full() throws {
+    @Test func `a full volume at one store fails this one; when there is room, the next run does it`() throws {
         let moult = try besideFleet(3)
         guard let volume = try SmallVolume(kilobytes: 1_024) else { return }
         try FileManager.default.copyItem(
@@ -234,8 +227,7 @@ struct FleetVerbTests {
         #expect(try moult("fleet", "run", "two.jsonl", "--retry", "failed,refused").exit == 0)
     }
 
-    @Test("other verbs run on every store, with their options and the store's number")
-    func verbs() throws {
+    @Test func `other verbs run on every store, with their options and the store's number`() throws {
         let moult = try besideFleet(3)
         let export = try moult(
             "fleet", "run", "fleet.jsonl", "--verb", "export", "--with", "-o", "--with", "out-{n}", "--json")
@@ -250,8 +242,7 @@ struct FleetVerbTests {
         )
     }
 
-    @Test("the plan is printed without -o, and the lists of paths are read")
-    func printed() throws {
+    @Test func `the plan is printed without -o, and the lists of paths are read`() throws {
         let moult = try besideFleet(2)
         try "s/1.db\ns/nothing.db\n".write(
             toFile: moult.folder.path + "/list", atomically: true, encoding: .utf8)
@@ -262,8 +253,7 @@ struct FleetVerbTests {
         #expect(try moult("fleet", "plan", "s", "--model", "Forum.xcdatamodeld", "-o", "fleet.jsonl").exit == 2)
     }
 
-    @Test("an app's own tool, whose code may need threads, works on a fleet too")
-    func ownTool() throws {
+    @Test func `an app's own tool, whose code may need threads, works on a fleet too`() throws {
         let moult = try besideFleet(1)
         let tool = URL(fileURLWithPath: Tool.path).deletingLastPathComponent().appendingPathComponent("forum-reader")
             .path

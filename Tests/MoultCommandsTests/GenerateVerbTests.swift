@@ -8,8 +8,7 @@ struct GenerateVerbTests {
         try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
     }
 
-    @Test("writes the files that changed, and no others")
-    func written() throws {
+    @Test func `writes the files that changed, and no others`() throws {
         let moult = try Tool.besideForumModel()
         let first = try moult("generate", "Forum.xcdatamodeld", "--for", "both", "-o", "a/Sources", "--json")
         let files = try #require(try first.document["files"] as? [String])
@@ -25,8 +24,7 @@ struct GenerateVerbTests {
         #expect(!changed.contains("a/Sources/Post+CoreDataClass.swift"))
     }
 
-    @Test("what a person has written is not replaced unless asked, and then nothing else is")
-    func foreign() throws {
+    @Test func `what a person has written is not replaced unless asked, and then nothing else is`() throws {
         let moult = try Tool.besideForumModel()
         let path = moult.folder.path + "/User+CoreDataClass.swift"
         try "mine".write(toFile: path, atomically: true, encoding: .utf8)
@@ -38,8 +36,7 @@ struct GenerateVerbTests {
         #expect(try String(contentsOfFile: path, encoding: .utf8).contains("public class User"))
     }
 
-    @Test("SwiftData's models are called after the model, or as asked")
-    func swiftData() throws {
+    @Test func `SwiftData's models are called after the model, or as asked`() throws {
         let moult = try Tool.besideForumModel()
         #expect(try moult("generate", "Forum.xcdatamodeld", "--for", "swift-data", "-o", "S").exit == 0)
         #expect(
@@ -51,8 +48,7 @@ struct GenerateVerbTests {
         #expect(!FileManager.default.fileExists(atPath: moult.folder.path + "/T"))
     }
 
-    @Test("wrong options are named")
-    func usage() throws {
+    @Test func `wrong options are named`() throws {
         let moult = try Tool.besideForumModel()
         for arguments in [
             ["--for", "objective-c"], ["--codegen", "all"], ["--for", "swift-data", "--version", "Forum"],
@@ -62,8 +58,7 @@ struct GenerateVerbTests {
         }
     }
 
-    @Test("called momc with the action generate, it writes what the model asks for")
-    func momc() throws {
+    @Test func `called momc with the action generate, it writes what the model asks for`() throws {
         let moult = try Tool.besideForumModel()
         let link = moult.folder.path + "/momc"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: Tool.path)
@@ -79,8 +74,7 @@ struct GenerateVerbTests {
         #expect(files.count == 11 && files.filter { $0.hasPrefix("Tag") } == ["Tag+CoreDataProperties.swift"])
     }
 
-    @Test("the report names the one entity of the forum that SwiftData cannot have")
-    func coexist() throws {
+    @Test func `the report names the one entity of the forum that SwiftData cannot have`() throws {
         let moult = try Tool.besideForumModel()
         let result = try moult("coexist", "Forum.xcdatamodeld", "--json")
         let document = try result.document

@@ -3,8 +3,7 @@ import Testing
 
 @Suite("moult hash")
 struct HashTests {
-    @Test("the document has every version with its entities, checksum and digest")
-    func document() throws {
+    @Test func `the document has every version with its entities, checksum and digest`() throws {
         let moult = try Tool.besideForumModel()
         let result = try moult("hash", "Forum.xcdatamodeld", "--json")
         #expect(result.exit == 0)

@@ -12,8 +12,7 @@ struct InferenceVerbTests {
         }
     }
 
-    @Test("a new required to-many without a minimum count is inferred and may be empty (wire 2.78, Awful 3.33)")
-    func requiredToMany() throws {
+    @Test func `a new required to-many without a minimum count is inferred and may be empty (wire, Awful)`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         try edit(moult, ["Forum 2"]) { text in
             text.replacingOccurrences(
@@ -46,8 +45,7 @@ struct InferenceVerbTests {
         #expect(try moult.run(Tool.path, ["rollback", "forum.sqlite"] + model).exit == 0)
     }
 
-    @Test("a Boolean default of 0.0 is NO, through every verb and without a word (kiwix)")
-    func booleanDefault() throws {
+    @Test func `a Boolean default of 0.0 is NO, through every verb and without a word (kiwix)`() throws {
         let moult = try Tool.besideForumModel()
         try edit(moult, ["Forum", "Forum 2", "Forum 3"]) {
             $0.replacingOccurrences(
@@ -65,8 +63,7 @@ struct InferenceVerbTests {
         }
     }
 
-    @Test("a default that no one can read is one warning for all versions, and the store is migrated all the same")
-    func oddDefault() throws {
+    @Test func `a default that cannot be read is one warning for all versions, and the store is migrated`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         try edit(moult, ["Forum", "Forum 2"]) {
             $0.replacingOccurrences(

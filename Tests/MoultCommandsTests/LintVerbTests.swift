@@ -34,8 +34,7 @@ struct LintVerbTests {
         try moult.run(Tool.path, ["lint", "App.xcdatamodeld"] + arguments)
     }
 
-    @Test("a finding says its rule, its file and line, a sentence, and the XML to paste")
-    func text() throws {
+    @Test func `a finding says its rule, its file and line, a sentence, and the XML to paste`() throws {
         let moult = try besideApp("", Self.required)
         let result = try lint(moult)
         #expect(result.exit == 1)
@@ -49,24 +48,23 @@ struct LintVerbTests {
         #expect(sound.exit == 0 && sound.output.hasPrefix("No findings in 1 version."), "\(sound)")
     }
 
-    @Test("--fail-on decides about the exit code, --ignore leaves a rule out")
-    func levels() throws {
+    @Test func `--fail-on decides about the exit code, --ignore leaves a rule out`() throws {
         let moult = try besideApp(Self.title, "")
         #expect(try lint(moult).exit == 0)
         #expect(try lint(moult, "--fail-on", "warning").exit == 1)
         #expect(try lint(moult, "--fail-on", "warning", "--ignore", "data002").exit == 0)
     }
 
-    @Test(
-        "a word that is not known is wrong usage with what may have been meant",
-        arguments: [
-            (["--ignore", "DATA020"], "There is no rule DATA020"), (["--ignore", "SHAPE03"], "SHAPE03"),
-            (["--profile", "cloudkti"], "Did you mean cloudkit?"), (["--fail-on", "warn"], "note, warning, error"),
-            (["--format", "xml"], "text, json, sarif, github, markdown"), (["--format", "sarif", "--json"], "exclude"),
-            (["--ignore", ""], "There is no rule"), (["--profile", ""], "cloudkit, extension"),
-            (["--since", "no-such-revision"], "no-such-revision"),
-        ])
-    func wrongUsage(arguments: [String], says: String) throws {
+    @Test(arguments: [
+        (["--ignore", "DATA020"], "There is no rule DATA020"), (["--ignore", "SHAPE03"], "SHAPE03"),
+        (["--profile", "cloudkti"], "Did you mean cloudkit?"), (["--fail-on", "warn"], "note, warning, error"),
+        (["--format", "xml"], "text, json, sarif, github, markdown"), (["--format", "sarif", "--json"], "exclude"),
+        (["--ignore", ""], "There is no rule"), (["--profile", ""], "cloudkit, extension"),
+        (["--since", "no-such-revision"], "no-such-revision"),
+    ])
+    func `a word that is not known is wrong usage with what may have been meant`(arguments: [String], says: String)
+        throws
+    {
         let moult = try besideApp(Self.title)
         try commit(moult)
         let result = try moult.run(Tool.path, ["lint", "App.xcdatamodeld"] + arguments)
@@ -74,8 +72,7 @@ struct LintVerbTests {
         #expect((result.output + result.errors).contains(says), "\(result)")
     }
 
-    @Test("a released version that is edited is an error against the lock and against a revision")
-    func released() throws {
+    @Test func `a released version that is edited is an error against the lock and against a revision`() throws {
         let moult = try besideApp(Self.title)
         #expect(try moult("lock", "App.xcdatamodeld").exit == 0)
         try commit(moult)
@@ -93,8 +90,8 @@ struct LintVerbTests {
         #expect(below.exit == 1 && below.output.contains("[OPEN001]"), "\(below)")
     }
 
-    @Test("SARIF has every rule with help, and each result with a rule, a place and a fingerprint that stays")
-    func sarif() throws {
+    @Test
+    func `SARIF has every rule with help, and each result with a rule, a place and a fingerprint that stays`() throws {
         let moult = try besideApp("", Self.required)
         func results(_ result: Tool.Result) throws -> (rules: [[String: Any]], results: [[String: Any]]) {
             let whole = try #require(
@@ -121,8 +118,7 @@ struct LintVerbTests {
         #expect((moved.first?["partialFingerprints"] as? [String: String])?["moultLint/v1"] == fingerprint)
     }
 
-    @Test("SARIF and GitHub's commands name files from the root of the repository, wherever lint runs")
-    func repositoryPaths() throws {
+    @Test func `SARIF and GitHub's commands name files from the root of the repository, wherever lint runs`() throws {
         let moult = try besideApp("", Self.required)
         try commit(moult)
         let model = "App.xcdatamodeld/App%202.xcdatamodel/contents"
@@ -135,8 +131,7 @@ struct LintVerbTests {
         }
     }
 
-    @Test("SARIF of a model outside of the repository is refused: no service finds its files")
-    func sarifOutside() throws {
+    @Test func `SARIF of a model outside of the repository is refused: no service finds its files`() throws {
         let moult = try besideApp("", Self.required)
         let result = try moult.shell(
             "mkdir Other && cd Other && git init -q && moult lint ../App.xcdatamodeld --format sarif > out.sarif")
@@ -147,8 +142,7 @@ struct LintVerbTests {
         #expect(try moult.shell("cd Other && moult lint ../App.xcdatamodeld --format json").exit == 1)
     }
 
-    @Test("of a commit that has the model only in part, nothing is taken for released")
-    func partialCommit() throws {
+    @Test func `of a commit that has the model only in part, nothing is taken for released`() throws {
         let moult = try besideApp(Self.title, Self.title)
         try """
         <plist version="1.0"><dict><key>_XCCurrentVersionName</key><string>App 2.xcdatamodel</string></dict></plist>
@@ -170,8 +164,7 @@ struct LintVerbTests {
         #expect(empty.exit == 4 && empty.errors.contains("App 2.xcdatamodel has no contents"), "\(empty)")
     }
 
-    @Test("GitHub's commands, Markdown and JSON name the same finding")
-    func formats() throws {
+    @Test func `GitHub's commands, Markdown and JSON name the same finding`() throws {
         let moult = try besideApp("", Self.required)
         let commands = try lint(moult, "--format", "github").output
         #expect(
@@ -185,8 +178,8 @@ struct LintVerbTests {
         #expect(try lint(moult, "--json").output == lint(moult, "--format", "json").output)
     }
 
-    @Test("a reference to nothing is a finding at its line, also where the model cannot be read because of it")
-    func brokenReferences() throws {
+    @Test
+    func `a reference to nothing is a finding at its line, also where the model cannot be read because of it`() throws {
         let author = "<relationship name=\"author\" optional=\"YES\" maxCount=\"1\" destinationEntity=\"User\"/>"
         let inverse =
             "<relationship name=\"next\" optional=\"YES\" maxCount=\"1\" destinationEntity=\"Post\" inverseName=\"last\"/>"
@@ -200,8 +193,8 @@ struct LintVerbTests {
         #expect(ignored.exit == 4, "\(ignored)")
     }
 
-    @Test("merge conflicts, a lock of a later format and another app's store are errors, and nothing is written")
-    func badInput() throws {
+    @Test
+    func `merge conflicts, a lock of a later format and another app's store are errors that write nothing`() throws {
         let moult = try besideApp(Self.title)
         let lock = moult.folder.path + "/moult.lock"
         func expect(_ exit: Int32, _ says: String, _ arguments: String...) throws {
@@ -229,8 +222,7 @@ struct LintVerbTests {
         try expect(4, "unresolved merge conflict")
     }
 
-    @Test("a repository of another user is refused with the command that allows it")
-    func dubiousOwnership() throws {
+    @Test func `a repository of another user is refused with the command that allows it`() throws {
         var moult = try besideApp(Self.title)
         try commit(moult)
         moult.environment["GIT_TEST_ASSUME_DIFFERENT_OWNER"] = "1"
@@ -238,16 +230,14 @@ struct LintVerbTests {
         #expect(result.exit == 2 && result.errors.contains("git config --global --add safe.directory"), "\(result)")
     }
 
-    @Test("without git, --since says so")
-    func noGit() throws {
+    @Test func `without git, --since says so`() throws {
         var moult = try besideApp(Self.title)
         moult.environment["PATH"] = moult.folder.path
         let result = try lint(moult, "--since", "HEAD")
         #expect(result.exit == 2 && result.errors.contains("there is no program git"), "\(result)")
     }
 
-    @Test("a folder of models may have other JSON files")
-    func otherFiles() throws {
+    @Test func `a folder of models may have other JSON files`() throws {
         let moult = try besideApp(Self.title)
         #expect(try moult("schema", "export", "Versions", "--model", "App.xcdatamodeld").exit == 0)
         #expect(try moult.shell("rm -r Versions/*.xcdatamodeld").exit == 0)
@@ -257,8 +247,7 @@ struct LintVerbTests {
         #expect(result.exit == 0 && result.output.hasPrefix("No findings in 1 version."), "\(result)")
     }
 
-    @Test("with a store, a loss says how many objects it concerns")
-    func rows() throws {
+    @Test func `with a store, a loss says how many objects it concerns`() throws {
         let moult = try besideApp(Self.title, "")
         let made = try moult(
             "create", "app.sqlite", "--model", "App.xcdatamodeld", "--version", "App", "--rows", "Post=7")
@@ -267,8 +256,7 @@ struct LintVerbTests {
         #expect(result.output.contains("The store has 7 objects of Post."), "\(result)")
     }
 
-    @Test("with a store, a finding has the values that occur twice, and those that are lost, as a plan counts them")
-    func rowFindings() throws {
+    @Test func `with a store, a finding counts the values that occur twice or are lost, as a plan does`() throws {
         let slug = "<attribute name=\"slug\" optional=\"YES\" attributeType=\"String\"/>"
         let unique = """
             <uniquenessConstraints><uniquenessConstraint><constraint value="slug"/></uniquenessConstraint>\
@@ -288,8 +276,7 @@ struct LintVerbTests {
         #expect(result.output.contains("[DATA002]") && result.output.contains("In the store: 3 values"), "\(result)")
     }
 
-    @Test("with a profile, its rules apply too")
-    func profiles() throws {
+    @Test func `with a profile, its rules apply too`() throws {
         let moult = try besideApp("<attribute name=\"title\" attributeType=\"String\"/>")
         #expect(try lint(moult).exit == 0)
         let result = try lint(moult, "--profile", "cloudkit")

@@ -10,8 +10,7 @@ struct LookingTests {
         return (result.exit, try result.document)
     }
 
-    @Test("status tells behind, current, ahead, unknown and no store apart, by exit code too")
-    func states() throws {
+    @Test func `status tells behind, current, ahead, unknown and no store apart, by exit code too`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let before = try moult.listing()
         var (exit, document) = try status(moult)
@@ -45,8 +44,7 @@ struct LookingTests {
         #expect(Set(document.keys).isSuperset(of: ["candidates", "nearest", "pendingWork"]))
     }
 
-    @Test("inspect shows a mapping model, and refuses an empty one")
-    func inspectMappingModel() throws {
+    @Test func `inspect shows a mapping model, and refuses an empty one`() throws {
         let moult = Tool(folder: try ScratchFolder())
         let empty = moult.folder.path + "/Empty.xcmappingmodel"
         try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: true)
@@ -66,8 +64,8 @@ struct LookingTests {
         #expect(try moult("inspect", path, "--json").document["to"] as? String == "Moody 5")
     }
 
-    @Test("inspect says version, rows, framework, uuid and metadata, without a model too, and changes nothing")
-    func inspect() throws {
+    @Test
+    func `inspect says version, rows, framework, uuid and metadata, without a model too, and changes nothing`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let before = try moult.listing()
         let document = try moult("inspect", "forum.sqlite", "--json").document
@@ -86,8 +84,7 @@ struct LookingTests {
         #expect(try moult.listing() == before)
     }
 
-    @Test("dump prints one object a line, by entity and key, as sqlite3 sees the values")
-    func dump() throws {
+    @Test func `dump prints one object a line, by entity and key, as sqlite3 sees the values`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let lines = try moult("dump", "forum.sqlite", "--json").output.split(separator: "\n").map { line in
             try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: any Sendable])
@@ -105,16 +102,14 @@ struct LookingTests {
         #expect(try moult("dump", "forum.sqlite", "--entity", "Usre").errors.contains("Did you mean User?"))
     }
 
-    @Test("a reader that goes away ends dump without a complaint")
-    func closedPipe() throws {
+    @Test func `a reader that goes away ends dump without a complaint`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let result = try moult.run("/bin/bash", ["-c", "'\(Tool.path)' dump forum.sqlite --json | head -1"])
         #expect(result.exit == 0)
         #expect(result.errors.isEmpty)
     }
 
-    @Test("answer shows what is open, records what is said, and the plan takes it")
-    func answer() throws {
+    @Test func `answer shows what is open, records what is said, and the plan takes it`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let contents = moult.folder.path + "/Forum.xcdatamodeld/Forum 2.xcdatamodel/contents"
         let undeclared = try String(contentsOfFile: contents, encoding: .utf8)
@@ -136,8 +131,8 @@ struct LookingTests {
 
 @Suite("Examples of the help")
 struct ExampleTests {
-    @Test("every example runs as it stands, and its piped output has no escapes", arguments: VerbExample.all)
-    func examples(example: VerbExample) throws {
+    @Test(arguments: VerbExample.all)
+    func `every example runs as it stands, and its piped output has no escapes`(example: VerbExample) throws {
         let result = try example.fixture().shell(example.command)
         #expect(result.exit == 0, "\(result.errors)")
         #expect(!(result.output + result.errors).contains("\u{1B}"))

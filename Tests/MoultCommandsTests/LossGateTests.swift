@@ -27,8 +27,7 @@ struct LossGateTests {
 
     private func post(_ attributes: String) -> String { "<entity name=\"Post\">\(attributes)</entity>" }
 
-    @Test("migrate and plan stop, and name entity, property and rows; the store is as it was")
-    func refused() throws {
+    @Test func `migrate and plan stop, and name entity, property and rows; the store is as it was`() throws {
         let moult = try store(post(Self.title) + Self.note, post(""))
         let path = moult.folder.path + "/a.sqlite"
         _ = try SQLiteShell.run(path, "UPDATE ZPOST SET ZTITLE = 'a'")
@@ -49,8 +48,8 @@ struct LossGateTests {
         #expect(try moult("migrate", "a.sqlite", "--dry-run").exit == 0)
     }
 
-    @Test("what is declared in moult.json or accepted is lost without a word", arguments: [true, false])
-    func accepted(isDeclared: Bool) throws {
+    @Test(arguments: [true, false])
+    func `what is declared in moult.json or accepted is lost without a word`(isDeclared: Bool) throws {
         let moult = try store(post(Self.title) + Self.note, post(""))
         _ = try SQLiteShell.run(moult.folder.path + "/a.sqlite", "UPDATE ZPOST SET ZTITLE = 'a'")
         if isDeclared {
@@ -71,8 +70,8 @@ struct LossGateTests {
         #expect(try SQLiteShell.run(moult.folder.path + "/a.sqlite", "SELECT count(*) FROM ZPOST") == "3\n")
     }
 
-    @Test("a former name declares a loss, also with a stop at each version", arguments: [true, false])
-    func formerName(stops: Bool) throws {
+    @Test(arguments: [true, false])
+    func `a former name declares a loss, also with a stop at each version`(stops: Bool) throws {
         let heading =
             "<attribute name=\"heading\" optional=\"YES\" attributeType=\"String\" elementID=\"title\"/>"
         let moult = try store(post(Self.title), post(heading), post(""))
@@ -86,8 +85,7 @@ struct LossGateTests {
         #expect(done.exit == 0, "\(done)")
     }
 
-    @Test("--to an older name of equal hashes takes that version's own renaming identifiers")
-    func namesake() throws {
+    @Test func `--to an older name of equal hashes takes that version's own renaming identifiers`() throws {
         let heading = "<attribute name=\"heading\" optional=\"YES\" attributeType=\"String\"REST/>"
         let moult = try store(
             post(Self.title), post(heading.replacing("REST", with: " elementID=\"title\"")),
@@ -101,8 +99,7 @@ struct LossGateTests {
         #expect(try SQLiteShell.run(path, "SELECT count(*) FROM ZPOST WHERE ZHEADING = 'a'") == "3\n")
     }
 
-    @Test("nothing is lost where the store has nothing, and an answer that values are dropped declares their loss")
-    func nothingOrAnswered() throws {
+    @Test func `nothing is lost where the store has nothing, and an answer to drop values declares the loss`() throws {
         let empty = try store(post(Self.title) + Self.note, post(""))
         _ = try SQLiteShell.run(empty.folder.path + "/a.sqlite", "UPDATE ZPOST SET ZTITLE = NULL; DELETE FROM ZNOTE")
         #expect(try empty("plan", "a.sqlite", "--check").exit == 0)
@@ -116,13 +113,13 @@ struct LossGateTests {
         #expect(done.exit == 0, "\(done)")
     }
 
-    @Test(
-        "a new required attribute without a default value gets the one that an answer gives, for the objects that exist",
-        arguments: [
-            ("Integer 16", "7", "7"), ("String", "none yet", "none yet"), ("Boolean", "yes", "1"),
-            ("Double", "0.5", "0.5"), ("Decimal", "01.50", "1.5"), ("Date", "60", "60"),
-        ])
-    func value(type: String, text: String, stored: String) throws {
+    @Test(arguments: [
+        ("Integer 16", "7", "7"), ("String", "none yet", "none yet"), ("Boolean", "yes", "1"),
+        ("Double", "0.5", "0.5"), ("Decimal", "01.50", "1.5"), ("Date", "60", "60"),
+    ])
+    func `a new required attribute without a default value gets the answer's value in existing objects`(
+        type: String, text: String, stored: String
+    ) throws {
         let rating = "<attribute name=\"rating\" attributeType=\"\(type)\"/>"
         let moult = try store(post(Self.title), post(Self.title + rating))
         let refused = try moult("migrate", "a.sqlite")
@@ -137,8 +134,7 @@ struct LossGateTests {
         #expect(try moult("validate", "a.sqlite").exit == 0)
     }
 
-    @Test("a value that does not fit, or that nothing needs, is refused")
-    func wrongValues() throws {
+    @Test func `a value that does not fit, or that nothing needs, is refused`() throws {
         let rating = "<attribute name=\"rating\" attributeType=\"Integer 16\"/>"
         let moult = try store(post(Self.title), post(Self.title + rating))
         for (answer, says) in [
@@ -159,8 +155,7 @@ struct LossGateTests {
         #expect(try moult("plan", "a.sqlite").exit == 0)
     }
 
-    @Test("an optional attribute that becomes required gets the value where it has none")
-    func becomesRequired() throws {
+    @Test func `an optional attribute that becomes required gets the value where it has none`() throws {
         let moult = try store(post(Self.title), post(Self.title.replacing("optional=\"YES\" ", with: "")))
         let path = moult.folder.path + "/a.sqlite"
         _ = try SQLiteShell.run(path, "UPDATE ZPOST SET ZTITLE = CASE Z_PK WHEN 1 THEN 'kept' END")

@@ -6,8 +6,7 @@ import Testing
 struct MigrationTests {
     let model = ["--model", "Forum.xcdatamodeld"]
 
-    @Test("plan says each change and touches nothing; --sql shows statements")
-    func plan() throws {
+    @Test func `plan says each change and touches nothing; --sql shows statements`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let before = try moult.listing()
         let plan = try moult.run(Tool.path, ["plan", "forum.sqlite"] + model)
@@ -20,14 +19,12 @@ struct MigrationTests {
         #expect(try moult.listing() == before)
     }
 
-    @Test(
-        "plan ends as migrate does, with the same error",
-        arguments: [
-            ["--in-place"], ["--in-place", "--to", "Forum 2"], ["--in-place", "--to", "Forum"], ["--deferred"],
-            ["--deferred", "--in-place"], ["--deferred", "--to", "Forum 2"], ["--in-place", "--stop-at-each-version"],
-            ["--stop-at-each-version"], ["--deferred", "--stop-at-each-version"],
-        ])
-    func planAsMigrate(options: [String]) throws {
+    @Test(arguments: [
+        ["--in-place"], ["--in-place", "--to", "Forum 2"], ["--in-place", "--to", "Forum"], ["--deferred"],
+        ["--deferred", "--in-place"], ["--deferred", "--to", "Forum 2"], ["--in-place", "--stop-at-each-version"],
+        ["--stop-at-each-version"], ["--deferred", "--stop-at-each-version"],
+    ])
+    func `plan ends as migrate does, with the same error`(options: [String]) throws {
         let moult = try StoreVerbTests.besideForumStore()
         func run(_ verb: String) throws -> Tool.Result {
             try moult.run(Tool.path, [verb, "forum.sqlite", "--json"] + model + options)
@@ -40,8 +37,7 @@ struct MigrationTests {
         #expect((errors[0] == nil) == (plan.exit == 0))
     }
 
-    @Test("in place, plan prints what it can do and refuses what it cannot, in words too")
-    func planInPlace() throws {
+    @Test func `in place, plan prints what it can do and refuses what it cannot, in words too`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let plan = try moult.run(Tool.path, ["plan", "forum.sqlite", "--in-place", "--sql"] + model)
         #expect(plan.exit == 3 && plan.output.contains("Forum → Forum 2 → Forum 3"), "\(plan)")
@@ -67,8 +63,8 @@ struct MigrationTests {
         #expect(both.exit == 2 && both.errors.contains("exclude each other"), "\(both)")
     }
 
-    @Test("migrate ends at the current version, with a backup, a run and every row; again there is nothing to do")
-    func migrate() throws {
+    @Test
+    func `migrate ends at the current version, with a backup, a run and every row; then nothing is left`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let store = moult.folder.path + "/forum.sqlite"
         let texts = try SQLiteShell.run(store, "SELECT Z_PK, ZTEXT FROM ZPOST ORDER BY 1")
@@ -86,8 +82,7 @@ struct MigrationTests {
         #expect(try moult("resume", "forum.sqlite").output.contains("No run"))
     }
 
-    @Test("what is lost is counted by plan, a rehearsal, migrate, runs and log")
-    func losses() throws {
+    @Test func `what is lost is counted by plan, a rehearsal, migrate, runs and log`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let contents = moult.folder.path + "/Forum.xcdatamodeld/Forum 2.xcdatamodel/contents"
         let lines = try String(contentsOfFile: contents, encoding: .utf8).split(separator: "\n")
@@ -121,8 +116,7 @@ struct MigrationTests {
         #expect(try moult("log", "forum.sqlite").output.contains(sentence))
     }
 
-    @Test("a dry run leaves every file of the folder as it was")
-    func dryRun() throws {
+    @Test func `a dry run leaves every file of the folder as it was`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let before = try moult.listing()
         let result = try moult.run(Tool.path, ["migrate", "forum.sqlite", "--dry-run", "--json"] + model)
@@ -132,8 +126,7 @@ struct MigrationTests {
         #expect(try moult.listing() == before)
     }
 
-    @Test("with --events every report is a JSON object on standard error, and the last one says that it is done")
-    func events() throws {
+    @Test func `with --events every report is a JSON object on standard error, and the last one says done`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let result = try moult.run(Tool.path, ["migrate", "forum.sqlite", "--events", "--json"] + model)
         #expect(try result.document["to"] as? String == "Forum 3")
@@ -149,8 +142,7 @@ struct MigrationTests {
         #expect(events.contains { ($0["message"] as? String)?.hasPrefix("Made the backup ") == true })
     }
 
-    @Test("a kept plan runs on the store it was made for, and on no other")
-    func keptPlan() throws {
+    @Test func `a kept plan runs on the store it was made for, and on no other`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let plan = try moult.run(Tool.path, ["plan", "forum.sqlite", "--json"] + model)
         try plan.output.write(toFile: moult.folder.path + "/plan.json", atomically: true, encoding: .utf8)
@@ -162,8 +154,7 @@ struct MigrationTests {
         #expect(try moult.run(Tool.path, ["migrate", "forum.sqlite"] + arguments).exit == 0)
     }
 
-    @Test("Core Data's debug argument and the variable print the lines that people know")
-    func debug() throws {
+    @Test func `Core Data's debug argument and the variable print the lines that people know`() throws {
         var moult = try StoreVerbTests.besideForumStore()
         let flag = ["-com.apple.CoreData.MigrationDebug", "1"]
         let dry = ["migrate", "forum.sqlite", "--dry-run"] + model
@@ -179,8 +170,7 @@ struct MigrationTests {
         for line in expected { #expect(try moult.run(Tool.path, dry).errors.contains(line + "\n")) }
     }
 
-    @Test("a model whose released version has changed is refused")
-    func changedRelease() throws {
+    @Test func `a model whose released version has changed is refused`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         #expect(try moult("lock", "Forum.xcdatamodeld").exit == 0)
         let contents = moult.folder.path + "/Forum.xcdatamodeld/Forum 2.xcdatamodel/contents"
@@ -194,8 +184,7 @@ struct MigrationTests {
         }
     }
 
-    @Test("a store ahead of the version aimed at is refused, and so is one of no version")
-    func refused() throws {
+    @Test func `a store ahead of the version aimed at is refused, and so is one of no version`() throws {
         let moult = try Tool.besideForumModel()
         #expect(try moult("create", "forum.sqlite", "--model", "Forum.xcdatamodeld").exit == 0)
         func code(_ arguments: String...) throws -> String? {
@@ -207,8 +196,7 @@ struct MigrationTests {
         #expect(try code("--model", "Forum.xcdatamodeld/Forum.xcdatamodel") == "storeUnknown")
     }
 
-    @Test("damage is found, with exit code 1, and what is no store with 4")
-    func damage() throws {
+    @Test func `damage is found, with exit code 1, and what is no store with 4`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let store = moult.folder.path + "/forum.sqlite"
         _ = try SQLiteShell.run(store, "UPDATE ZPOST SET ZAUTHOR = 999999 WHERE Z_PK = 1")

@@ -4,8 +4,7 @@ import Testing
 
 @Suite("moult ddl and diff")
 struct ModelVerbTests {
-    @Test("what ddl prints is SQL, one statement a line, and sqlite3 makes the tables of it")
-    func ddl() throws {
+    @Test func `what ddl prints is SQL, one statement a line, and sqlite3 makes the tables of it`() throws {
         let moult = try Tool.besideForumModel()
         let result = try moult("ddl", "Forum.xcdatamodeld", "--version", "Forum 2", "--framework", "1344")
         #expect(result.exit == 0)
@@ -21,8 +20,7 @@ struct ModelVerbTests {
                 == "1|Forum\n2|Post\n3|Thread\n4|User\n")
     }
 
-    @Test("ddl without a version takes the bundle's current one, and refuses a level nobody has seen")
-    func ddlChoices() throws {
+    @Test func `ddl without a version takes the bundle's current one, and refuses a level nobody has seen`() throws {
         let moult = try Tool.besideForumModel()
         #expect(try moult("ddl", "Forum.xcdatamodeld").output.contains("CREATE TABLE ZTOPIC "))
         #expect(try moult("ddl", "Forum.xcdatamodeld", "--framework", "9999").exit == 3)
@@ -31,8 +29,7 @@ struct ModelVerbTests {
         #expect(wrong.errors.contains("Forum, Forum 2, Forum 3"))
     }
 
-    @Test("diff says each change in a sentence, and exits with 1 only under --check")
-    func diff() throws {
+    @Test func `diff says each change in a sentence, and exits with 1 only under --check`() throws {
         let moult = try Tool.besideForumModel()
         let plain = try moult("diff", "Forum", "Forum 2", "--model", "Forum.xcdatamodeld")
         #expect(plain.exit == 0)
@@ -44,8 +41,7 @@ struct ModelVerbTests {
         #expect(try document.document["inferable"] as? Bool == true)
     }
 
-    @Test("equal models are equal with --check too, by path or by name")
-    func equal() throws {
+    @Test func `equal models are equal with --check too, by path or by name`() throws {
         let moult = try Tool.besideForumModel()
         let same = try moult("diff", "Forum.xcdatamodeld", "Forum.xcdatamodeld", "--check")
         #expect(same.exit == 0)
@@ -55,8 +51,7 @@ struct ModelVerbTests {
         #expect(try moult("diff", version, "Forum.xcdatamodeld", "--check").exit == 1)
     }
 
-    @Test("an answers file that is none is wrong usage")
-    func answers() throws {
+    @Test func `an answers file that is none is wrong usage`() throws {
         let moult = try Tool.besideForumModel()
         try Data("[]".utf8).write(to: URL(fileURLWithPath: moult.folder.path + "/answers.json"))
         let arguments = ["diff", "Forum", "Forum 2", "--model", "Forum.xcdatamodeld", "--answers"]

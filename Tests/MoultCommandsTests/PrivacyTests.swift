@@ -6,10 +6,10 @@ import Testing
 /// the streams, nor in any file that is no copy of the store.
 @Suite("No value of a row leaves the store unless it is asked for")
 struct PrivacyTests {
-    @Test(
-        "every verb, those that fail too, over texts, blobs, metadata, history and an app's own objects",
-        arguments: [true, false])
-    func everyVerb(isFaulty: Bool) throws {
+    @Test(arguments: [true, false])
+    func `every verb, those that fail too, over texts, blobs, metadata, history and an app's own objects`(
+        isFaulty: Bool
+    ) throws {
         let planted = try PlantedStore(isFaulty: isFaulty)
         // What is asked for is found: the search sees what it has to see.
         for asked in [["dump"], ["inspect", "--values"], ["plan", "--sql", "--values"]] {
@@ -32,8 +32,7 @@ struct PrivacyTests {
         }
     }
 
-    @Test("objects that a repair has put aside are listed and put back without their values")
-    func quarantine() throws {
+    @Test func `objects that a repair has put aside are listed and put back without their values`() throws {
         let planted = try PlantedStore(isFaulty: false)
         try planted.dropTrigger()
         let fix = ["validate", "--rules", "own.rules.json", "--fix", "--allow-large-quarantine"]
@@ -50,8 +49,7 @@ struct PrivacyTests {
         #expect(isPutBack, "\(planted.told)")
     }
 
-    @Test("a bundle that is asked for values has them")
-    func bundleWithValues() throws {
+    @Test func `a bundle that is asked for values has them`() throws {
         let planted = try PlantedStore(isFaulty: true)
         _ = try planted.leaks(["doctor", "--bundle", "whole.tar", "--values"])
         #expect(planted.leaksInFiles(after: []) != [])

@@ -45,8 +45,7 @@ struct PullRequestToolTests {
             .write(toFile: contents, atomically: true, encoding: .utf8)
     }
 
-    @Test("the hook of pre-commit passes what is sound, stops the edit of a released version, and ignores other files")
-    func preCommit() throws {
+    @Test func `the pre-commit hook stops the edit of a released version, and passes everything else`() throws {
         let moult = try repository()
         // A repository of hooks with Moult's own list of them.
         let hooks = try ScratchFolder()
@@ -83,8 +82,7 @@ struct PullRequestToolTests {
         #expect(undone.exit == 0 && undone.errors.contains("Passed"), "\(undone)")
     }
 
-    @Test("sarif-tools reads each finding of lint with its rule, level and line")
-    func sarif() throws {
+    @Test func `sarif-tools reads each finding of lint with its rule, level and line`() throws {
         let moult = try repository()
         try edit(moult)
         let written = try moult.shell("moult lint --format sarif > lint.sarif; moult lint --json > lint.json")
@@ -112,9 +110,9 @@ struct PullRequestToolTests {
     }
 
     @Test(
-        "SARIF is valid by the official schema, with findings and without", .enabled(if: PullRequestTools.schema != nil)
+        .enabled(if: PullRequestTools.schema != nil)
     )
-    func schema() throws {
+    func `SARIF is valid by the official schema, with findings and without`() throws {
         let moult = try repository()
         let schema = try #require(PullRequestTools.schema)
         let check = """

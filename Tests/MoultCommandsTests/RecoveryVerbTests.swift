@@ -12,8 +12,7 @@ struct RecoveryVerbTests {
         _ = try SQLiteShell.run(store(moult), triggers + "UPDATE Z_PRIMARYKEY SET Z_MAX = 1 WHERE Z_NAME = 'Post'")
     }
 
-    @Test("repair says what it would do, does it, and has nothing left to do")
-    func repair() throws {
+    @Test func `repair says what it would do, does it, and has nothing left to do`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         #expect(try moult("repair", "forum.sqlite", "--model", "Forum.xcdatamodeld").exit == 0)
         try breakLinks(moult)
@@ -36,8 +35,7 @@ struct RecoveryVerbTests {
         #expect(try moult.run(Tool.path, ["repair", "forum.sqlite", "--only", ""] + model).exit == 2)
     }
 
-    @Test("a backup goes out as an archive and comes back in another folder")
-    func carrying() throws {
+    @Test func `a backup goes out as an archive and comes back in another folder`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         #expect(try moult("backup", "create", "forum.sqlite", "--model", "Forum.xcdatamodeld").exit == 0)
         let list =
@@ -53,13 +51,13 @@ struct RecoveryVerbTests {
         #expect(try SQLiteShell.run(store(moult), "SELECT count(*) FROM ZPOST") == "200\n")
     }
 
-    @Test(
-        "a store with a page of another b-tree is refused by plan and dry run as by migrate",
-        arguments: [
-            ("ZPOST_ZTHREAD_INDEX", "ZFORUM", "ZPOST_ZTHREAD_INDEX"),
-            ("ZTHREAD", "Z_MODELCACHE", "ZTHREAD has lost rows"),
-        ])
-    func misdirected(page: String, other: String, named: String) throws {
+    @Test(arguments: [
+        ("ZPOST_ZTHREAD_INDEX", "ZFORUM", "ZPOST_ZTHREAD_INDEX"),
+        ("ZTHREAD", "Z_MODELCACHE", "ZTHREAD has lost rows"),
+    ])
+    func `a store with a page of another b-tree is refused by plan and dry run as by migrate`(
+        page: String, other: String, named: String
+    ) throws {
         let moult = try StoreVerbTests.besideForumStore()
         if other == "Z_MODELCACHE" { _ = try SQLiteShell.run(store(moult), "DELETE FROM Z_MODELCACHE; VACUUM") }
         try SQLiteShell.overwritePage(of: page, with: other, in: store(moult))
@@ -74,8 +72,8 @@ struct RecoveryVerbTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: store(moult))) == bytes)
     }
 
-    @Test("a row with the entity number of no entity of its table is refused by plan as by migrate, until a repair")
-    func strangers() throws {
+    @Test
+    func `a row with the number of no entity of its table is refused by plan and migrate, until a repair`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         _ = try SQLiteShell.run(store(moult), "UPDATE ZTHREAD SET Z_ENT = 5 WHERE Z_PK = 2")
         let model = ["--model", "Forum.xcdatamodeld"]
@@ -88,8 +86,8 @@ struct RecoveryVerbTests {
         #expect(try moult.run(Tool.path, ["migrate", "forum.sqlite"] + model).exit == 0)
     }
 
-    @Test("a side file that is a link is refused by every verb in the same words", arguments: ["nope", "victim"])
-    func linkedSideFile(target: String) throws {
+    @Test(arguments: ["nope", "victim"])
+    func `a side file that is a link is refused by every verb in the same words`(target: String) throws {
         let moult = try StoreVerbTests.besideForumStore()
         _ = try SQLiteShell.run(store(moult), "PRAGMA journal_mode = DELETE")
         let files = FileManager.default
@@ -103,8 +101,7 @@ struct RecoveryVerbTests {
         #expect(try String(contentsOfFile: moult.folder.path + "/victim", encoding: .utf8) == "keep")
     }
 
-    @Test("a file whose name is not UTF-8 is called that, by every verb")
-    func nameOfBytes() throws {
+    @Test func `a file whose name is not UTF-8 is called that, by every verb`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         for verb in ["plan", "validate", "status", "migrate"] {
             let script = "name=$(printf 'bad\\377.sqlite'); cp forum.sqlite \"$name\"; exec \"$@\" \"$name\""
@@ -116,8 +113,7 @@ struct RecoveryVerbTests {
     }
 
     /// An older backup would undo more than the last run.
-    @Test("rollback without a name takes the last run's backup, and no older one in its place")
-    func rollbackWithoutName() throws {
+    @Test func `rollback without a name takes the last run's backup, and no older one in its place`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let model = ["--model", "Forum.xcdatamodeld"]
         #expect(try moult.run(Tool.path, ["backup", "create", "forum.sqlite"] + model).exit == 0)
@@ -142,8 +138,7 @@ struct RecoveryVerbTests {
         #expect(try moult("rollback", "forum.sqlite").output.contains(last))
     }
 
-    @Test("a damaged store is salvaged into a new one, and the doctor says so")
-    func salvage() throws {
+    @Test func `a damaged store is salvaged into a new one, and the doctor says so`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         var bytes = try Data(contentsOf: URL(fileURLWithPath: store(moult)))
         let middle = bytes.count / 2
@@ -159,8 +154,7 @@ struct RecoveryVerbTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: store(moult))) == bytes)
     }
 
-    @Test("a store that is ahead is brought back where nothing is lost, else its backup is named")
-    func downgrade() throws {
+    @Test func `a store that is ahead is brought back where nothing is lost, else its backup is named`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let model = ["--model", "Forum.xcdatamodeld"]
         let none = try moult.run(Tool.path, ["downgrade", "forum.sqlite", "--to", "Forum", "--json"] + model)
@@ -179,8 +173,7 @@ struct RecoveryVerbTests {
             try moult.run(Tool.path, ["status", "forum.sqlite", "--to", "Forum"] + model).output.contains("current"))
     }
 
-    @Test("what the way forward lost is printed, with commands that work as they stand")
-    func earlierLosses() throws {
+    @Test func `what the way forward lost is printed, with commands that work as they stand`() throws {
         let moult = Tool(folder: try ScratchFolder())
         for (version, entities) in [("1", ["Item", "Note"]), ("2", ["Item"])] {
             let folder = moult.folder.path + "/App/\(version).xcdatamodel"

@@ -16,8 +16,7 @@ struct RegistryTests {
         try Invocation(.status, path: "status", arguments: ["forum.sqlite"] + arguments, registry: registry)
     }
 
-    @Test("the app's versions stand where no model is named, and give way to one that is")
-    func models() throws {
+    @Test func `the app's versions stand where no model is named, and give way to one that is`() throws {
         let own = try invocation(registry: registry)
         #expect(try own.versions(console).versions.map(\.name) == ["Forum", "Forum 2", "Forum 3"])
         let named = try invocation(
@@ -25,8 +24,7 @@ struct RegistryTests {
         #expect(try named.versions(console).versions.map(\.name) == ["Forum 2"])
     }
 
-    @Test("without a model of either there is nothing to work with, and the app's own order is not to be changed")
-    func refused() throws {
+    @Test func `without a model there is nothing to work with, and the app's own order cannot be changed`() throws {
         let plain = try invocation(registry: MigrationRegistry())
         #expect(try plain.versionsIfKnown(console) == nil)
         #expect { try plain.namedVersions(console) } throws: { ($0 as? MigrationError)?.code == .usage }
@@ -36,8 +34,7 @@ struct RegistryTests {
         #expect { try ordered.versions(console) } throws: { ($0 as? MigrationError)?.code == .usage }
     }
 
-    @Test("a registered mapping that loses what both versions have is refused, unless --accept-losses declares it")
-    func acceptedLosses() async throws {
+    @Test func `a registered mapping that loses what both versions have needs --accept-losses`() async throws {
         let tool = try StoreVerbTests.besideForumStore()
         let store = tool.folder.path + "/forum.sqlite"
         var registry = registry
@@ -61,16 +58,14 @@ struct RegistryTests {
         #expect(await MoultCommand.run(registry, arguments: ["migrate", "--accept-losses"] + way) == 0)
     }
 
-    @Test("a command is named as it is typed, once, whatever the tool is called")
-    func names() {
+    @Test func `a command is named as it is typed, once, whatever the tool is called`() {
         let text = "See moult repair --help, or forum-moult backup list."
         #expect(
             Program.named(text, as: "forum-moult") == "See forum-moult repair --help, or forum-moult backup list.")
         #expect(Program.named("moult status", as: "forum") == "forum status")
     }
 
-    @Test("verbs over a model need none named in the tool of an app that has its own, and complete its own name")
-    func ownTool() throws {
+    @Test func `in an app's own tool, verbs over a model need no model named, and complete the tool's name`() throws {
         let tool = Tool(folder: try ScratchFolder())
         let path = URL(fileURLWithPath: Tool.path).deletingLastPathComponent().path + "/wealth-ledger"
         let hash = try tool.run(path, ["hash", "--json"]).document
@@ -108,8 +103,7 @@ struct RegistryTests {
         #expect(try tool.run(path, ["answer", "--help"]).output.contains("wealth-ledger answer"))
     }
 
-    @Test("a kept plan that names code of an app is refused by plain moult, with the program that would have it")
-    func keptPlan() throws {
+    @Test func `a kept plan that names an app's code is refused by plain moult, which names the app's tool`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let plan = try moult("plan", "forum.sqlite", "--model", "Forum.xcdatamodeld", "--json")
         #expect(plan.output.contains("\"code\":[]"))
@@ -126,8 +120,7 @@ struct RegistryTests {
         #expect(try moult.listing() == before)
     }
 
-    @Test("only a plan that names missing code is answered with the program that would have it")
-    func snippet() {
+    @Test func `only a plan that names missing code is answered with the program that would have it`() {
         let missing = MigrationError(.codeMissing, "The policy P is not here.", place: "P", remedy: "Register it.")
         #expect(missing.withSnippet.remedy.hasPrefix("Register it."))
         #expect(missing.withSnippet.remedy.contains("await MoultCommand.main(registry)"))

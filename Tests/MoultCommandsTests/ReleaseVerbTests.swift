@@ -5,8 +5,8 @@ import Testing
 /// `moult fixture`, `moult checklist`, the GitHub Action and the hooks of pre-commit.
 @Suite("Verbs for a release")
 struct ReleaseVerbTests {
-    @Test("a fixture of every locked version migrates; one that is there is kept, and a seed gives the same rows")
-    func fixtures() throws {
+    @Test
+    func `a fixture of every locked version migrates; an existing one is kept; a seed gives the same rows`() throws {
         let moult = try Tool.besideForumModel()
         let arguments = ["fixture", "Fixtures", "--model", "Forum.xcdatamodeld", "--seed", "7"]
         let made = try moult.run(Tool.path, arguments + ["--rows", "User=2,Tag=4"])
@@ -30,8 +30,7 @@ struct ReleaseVerbTests {
         #expect(migrated.exit == 0, "\(migrated)")
     }
 
-    @Test("a recipe says how many links and nils there are")
-    func recipe() throws {
+    @Test func `a recipe says how many links and nils there are`() throws {
         let moult = try Tool.besideForumModel()
         func count(_ folder: String, _ sql: String, _ arguments: String...) throws -> String {
             let made = try moult.run(
@@ -55,8 +54,8 @@ struct ReleaseVerbTests {
         #expect(wrong.exit == 2 && !FileManager.default.fileExists(atPath: moult.folder.path + "/E"), "\(wrong)")
     }
 
-    @Test("what is no store of the version is not kept in place of one", arguments: ["junk", "other", "link"])
-    func otherFile(kind: String) throws {
+    @Test(arguments: ["junk", "other", "link"])
+    func `what is no store of the version is not kept in place of one`(kind: String) throws {
         let moult = try Tool.besideForumModel()
         let path = moult.folder.path + "/Fixtures/Forum 2.sqlite"
         try FileManager.default.createDirectory(
@@ -73,8 +72,7 @@ struct ReleaseVerbTests {
         #expect(result.exit == 3 && result.errors.contains("is not a store of version Forum 2"), "\(result)")
     }
 
-    @Test("fixtures are of locked versions, and none is made of a version that has changed since")
-    func lockedFixtures() throws {
+    @Test func `fixtures are of locked versions, and none is made of a version that has changed since`() throws {
         let moult = try Tool.besideForumModel()
         let newest = moult.folder.path + "/Forum.xcdatamodeld/Forum 3.xcdatamodel"
         try FileManager.default.moveItem(atPath: newest, toPath: moult.folder.path + "/aside")
@@ -91,8 +89,7 @@ struct ReleaseVerbTests {
         #expect(!FileManager.default.fileExists(atPath: moult.folder.path + "/G"))
     }
 
-    @Test("the checklist marks what Moult can check, by the lock, lint and a store")
-    func checklist() throws {
+    @Test func `the checklist marks what Moult can check, by the lock, lint and a store`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let arguments = ["checklist", "Forum.xcdatamodeld", "--for", "forum.sqlite", "--check"]
         let open = try moult.run(Tool.path, arguments)
@@ -162,8 +159,7 @@ struct ReleaseVerbTests {
         return moult
     }
 
-    @Test("the steps of the action find moult, pass a sound model, and are red for an edit of a released version")
-    func githubAction() throws {
+    @Test func `the action finds moult, passes a sound model, and fails for an edit of a released version`() throws {
         let moult = try repository()
         let inputs = ["moult": Tool.path, "since": "main"]
         let sound = try action(moult, inputs)
@@ -186,8 +182,7 @@ struct ReleaseVerbTests {
         #expect(missing.first?.exit == 2, "\(missing)")
     }
 
-    @Test("the hooks of pre-commit run commands that moult has, for the files of a model")
-    func hooks() throws {
+    @Test func `the hooks of pre-commit run commands that moult has, for the files of a model`() throws {
         let text = try String(
             contentsOf: packageRoot.appendingPathComponent(".pre-commit-hooks.yaml"), encoding: .utf8)
         let entries = text.split(separator: "\n").compactMap { line in

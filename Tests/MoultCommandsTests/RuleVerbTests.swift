@@ -34,8 +34,7 @@ struct RuleVerbTests {
         "validate", "forum.sqlite", "--model", "Forum.xcdatamodeld", "--rules", "rules.json",
     ]
 
-    @Test("findings are told by rule with their objects, and severity decides how it exits")
-    func findings() throws {
+    @Test func `findings are told by rule with their objects, and severity decides how it exits`() throws {
         let (moult, _) = try Self.besideBrokenStore()
         let result = try moult.run(Tool.path, Self.validate)
         #expect(result.exit == 1)
@@ -53,8 +52,8 @@ struct RuleVerbTests {
         #expect(try moult.run(Tool.path, Self.validate).exit == 0)
     }
 
-    @Test("a dry run leaves every file as it was; the fix then does what it said, and the quarantine shows it")
-    func fix() throws {
+    @Test
+    func `a dry run leaves every file as it was; the fix then does what it said, and the quarantine shows it`() throws {
         let (moult, store) = try Self.besideBrokenStore()
         let before = try FileManager.default.contentsOfDirectory(atPath: moult.folder.path).sorted()
         let bytes = try Data(contentsOf: URL(fileURLWithPath: store))
@@ -95,8 +94,7 @@ struct RuleVerbTests {
         return try FileManager.default.contentsOfDirectory(atPath: folder).first.map { "\(folder)/\($0)" }
     }
 
-    @Test("quarantine restore puts objects back as it says, with a backup, and tells what has to stay")
-    func restore() throws {
+    @Test func `quarantine restore puts objects back as it says, with a backup, and tells what has to stay`() throws {
         let (moult, store) = try Self.besideBrokenStore()
         let before = try SQLiteShell.run(store, "SELECT * FROM ZTHREAD ORDER BY 1; SELECT Z_PK, ZTHREAD FROM ZPOST")
         #expect(try moult.run(Tool.path, Self.validate + ["--fix"]).exit == 0)
@@ -130,8 +128,7 @@ struct RuleVerbTests {
             try SQLiteShell.run(store, "SELECT * FROM ZTHREAD ORDER BY 1; SELECT Z_PK, ZTHREAD FROM ZPOST") == before)
     }
 
-    @Test("an app's file of rules that does not fit the model is refused with every fault in it")
-    func refusal() throws {
+    @Test func `an app's file of rules that does not fit the model is refused with every fault in it`() throws {
         let (moult, _) = try Self.besideBrokenStore()
         try Self.write(
             """
@@ -148,8 +145,7 @@ struct RuleVerbTests {
         #expect(try moult.run(Tool.path, Self.validate + ["--dry-run"]).exit == 2)
     }
 
-    @Test("numbers are compared with a backup, and rules go with a migration")
-    func source() throws {
+    @Test func `numbers are compared with a backup, and rules go with a migration`() throws {
         let (moult, store) = try Self.besideBrokenStore()
         #expect(try moult("backup", "create", "forum.sqlite", "--model", "Forum.xcdatamodeld").exit == 0)
         try Self.write(

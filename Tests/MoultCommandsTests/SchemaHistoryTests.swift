@@ -13,8 +13,7 @@ struct SchemaHistoryTests {
         return moult
     }
 
-    @Test("diff reads a model of a revision, from this folder or from the root of the repository")
-    func revisions() throws {
+    @Test func `diff reads a model of a revision, from this folder or from the root of the repository`() throws {
         let moult = try committed()
         let contents = moult.folder.path + "/Forum.xcdatamodeld/Forum 3.xcdatamodel/contents"
         let text = try String(contentsOfFile: contents, encoding: .utf8)
@@ -36,8 +35,7 @@ struct SchemaHistoryTests {
         #expect(noRevision.exit == 2 && noRevision.errors.contains("no revision release"), "\(noRevision)")
     }
 
-    @Test("the changelog has each version with its changes, newest first")
-    func changelog() throws {
+    @Test func `the changelog has each version with its changes, newest first`() throws {
         let moult = try Tool.besideForumModel()
         let page = try moult("changelog", "Forum.xcdatamodeld").output
         let headings = page.split(separator: "\n").filter { $0.hasPrefix("## ") }
@@ -47,12 +45,12 @@ struct SchemaHistoryTests {
         #expect(page.hasSuffix("The first version, with 4 entities: Forum, Post, Thread, User.\n"), "\(page)")
     }
 
-    @Test(
-        "a bump is major for what older code or data has no more, minor for additions, and a patch for the rest",
-        arguments: [
-            ("", "title", "major", "2.0.0"), ("title", "", "minor", "1.3.0"), ("title", "title", "patch", "1.2.4"),
-        ])
-    func bump(added: String, removed: String, level: String, proposed: String) throws {
+    @Test(arguments: [
+        ("", "title", "major", "2.0.0"), ("title", "", "minor", "1.3.0"), ("title", "title", "patch", "1.2.4"),
+    ])
+    func `a bump is major for what older code or data has no more, minor for additions, and a patch for the rest`(
+        added: String, removed: String, level: String, proposed: String
+    ) throws {
         let moult = Tool(folder: try ScratchFolder())
         func write(_ name: String, _ identifier: String, _ attribute: String, _ value: String) throws {
             let folder = "\(moult.folder.path)/App.xcdatamodeld/\(name).xcdatamodel"

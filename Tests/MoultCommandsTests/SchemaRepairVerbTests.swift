@@ -22,8 +22,8 @@ struct SchemaRepairVerbTests {
             findings.map { ($0["place"] as? String ?? "", $0["rule"] as? String ?? "") }, uniquingKeysWith: { $1 })
     }
 
-    @Test("a dry run names each and changes nothing, the repair makes them, and the store is used as before")
-    func repair() throws {
+    @Test
+    func `a dry run names each and changes nothing, the repair makes them, and the store is used as before`() throws {
         let moult = try besideIncompleteStore()
         let store = moult.folder.path + "/forum.sqlite"
         let before = try SQLiteShell.run(store, ".sha3sum --schema")
@@ -46,8 +46,8 @@ struct SchemaRepairVerbTests {
         #expect(try SQLiteShell.run(store, ".sha3sum --schema") == before)
     }
 
-    @Test("validate and doctor name what is missing and the command that makes it; plan refuses with the same")
-    func named() throws {
+    @Test
+    func `validate and doctor name what is missing and the command that makes it; plan refuses with the same`() throws {
         let moult = try besideIncompleteStore()
         let validated = try moult("validate", "forum.sqlite", "--json")
         #expect(validated.exit == 1)
@@ -62,8 +62,7 @@ struct SchemaRepairVerbTests {
         #expect(refused.exit == 4 && refused.output.contains("Leave --only out"))
     }
 
-    @Test("a unique index and the duplicates that keep it from being made are one repair, after which all is well")
-    func uniqueIndex() throws {
+    @Test func `a missing unique index and the duplicates that prevent it are one repair`() throws {
         let moult = try Tool.besideForumModel()
         let contents = moult.folder.path + "/Forum.xcdatamodeld/Forum.xcdatamodel/contents"
         let text = try String(contentsOfFile: contents, encoding: .utf8)

@@ -4,8 +4,7 @@ import Testing
 
 @Suite("moult schema")
 struct SchemaVerbTests {
-    @Test("both forms that export writes have the versions, hashes and order of the model")
-    func export() throws {
+    @Test func `both forms that export writes have the versions, hashes and order of the model`() throws {
         let moult = try Tool.besideForumModel()
         let result = try moult("schema", "export", "deep/schema", "--model", "Forum.xcdatamodeld", "--name", "Forum")
         #expect(result.exit == 0, "\(result.errors)")
@@ -21,8 +20,7 @@ struct SchemaVerbTests {
         #expect(marker.contains("<string>Forum 3.xcdatamodel</string>"))
     }
 
-    @Test("without a model there is nothing to export")
-    func noModel() throws {
+    @Test func `without a model there is nothing to export`() throws {
         #expect(try Tool.besideForumModel()("schema", "export", "schema").exit == 2)
     }
 }

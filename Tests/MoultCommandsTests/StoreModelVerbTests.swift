@@ -13,8 +13,7 @@ struct StoreModelVerbTests {
         return try #require(versions.values.first?["entities"] as? [String: String])
     }
 
-    @Test("hash, ddl and diff read it as they read the source that it was compiled from")
-    func sameAsSource() throws {
+    @Test func `hash, ddl and diff read it as they read the source that it was compiled from`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let (inside, source) = try (
             moult("hash", "forum.sqlite", "--json"), moult("hash", Self.source, "--json")
@@ -30,8 +29,7 @@ struct StoreModelVerbTests {
         #expect(try moult("diff", "forum.sqlite", "Forum.xcdatamodeld", "--check").exit == 1)
     }
 
-    @Test("schema export writes it as files, which have its hashes")
-    func export() throws {
+    @Test func `schema export writes it as files, which have its hashes`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         #expect(try moult("schema", "export", "schema", "--model", "forum.sqlite").exit == 0)
         let expected = try entities(moult("hash", Self.source, "--json"))
@@ -39,14 +37,12 @@ struct StoreModelVerbTests {
         #expect(try entities(moult("hash", "schema/Model.xcdatamodeld", "--json")) == expected)
     }
 
-    @Test(
-        "every verb that works on a store takes it where no model is named",
-        arguments: [
-            ["status"], ["plan"], ["migrate"], ["migrate", "--dry-run"], ["validate"], ["validate", "--full"],
-            ["repair"], ["repair", "--dry-run"], ["downgrade"], ["doctor"], ["inspect"], ["dump"], ["finish"],
-            ["backup", "create"], ["quarantine", "restore", "--all"],
-        ])
-    func withoutModel(verb: [String]) throws {
+    @Test(arguments: [
+        ["status"], ["plan"], ["migrate"], ["migrate", "--dry-run"], ["validate"], ["validate", "--full"],
+        ["repair"], ["repair", "--dry-run"], ["downgrade"], ["doctor"], ["inspect"], ["dump"], ["finish"],
+        ["backup", "create"], ["quarantine", "restore", "--all"],
+    ])
+    func `every verb that works on a store takes it where no model is named`(verb: [String]) throws {
         let moult = try StoreVerbTests.besideForumStore()
         let words = verb.prefix { !$0.hasPrefix("-") }
         let result = try moult.run(Tool.path, words + ["forum.sqlite"] + verb.dropFirst(words.count))
@@ -55,8 +51,7 @@ struct StoreModelVerbTests {
         #expect(try SQLiteShell.run(store, "SELECT count(*) FROM ZPOST; PRAGMA quick_check") == "200\nok\n")
     }
 
-    @Test("inspect names its entities, with their rows, and does without a model where there is none")
-    func inspected() throws {
+    @Test func `inspect names its entities, with their rows, and does without a model where there is none`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         func rows() throws -> [String: Int] {
             let result = try moult("inspect", "forum.sqlite", "--json")
@@ -76,8 +71,7 @@ struct StoreModelVerbTests {
         #expect(without.exit == 0 && without.errors.contains("contains no model"), "\(without)")
     }
 
-    @Test("a damaged store whose metadata are gone is salvaged by it")
-    func salvage() throws {
+    @Test func `a damaged store whose metadata are gone is salvaged by it`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let store = moult.folder.path + "/forum.sqlite"
         _ = try SQLiteShell.run(store, "UPDATE Z_METADATA SET Z_PLIST = x'00'")
@@ -87,8 +81,7 @@ struct StoreModelVerbTests {
         #expect(try moult("validate", "saved.sqlite", "--model", Self.source).exit == 0)
     }
 
-    @Test("another store as the model is a version to go to, from the one inside the store itself")
-    func anotherStore() throws {
+    @Test func `another store as the model is a version to go to, from the one inside the store itself`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         #expect(try moult("create", "new.sqlite", "--model", "Forum.xcdatamodeld", "--version", "Forum 2").exit == 0)
         let status = try moult("status", "forum.sqlite", "--model", "new.sqlite", "--json").document
@@ -121,8 +114,8 @@ struct StoreModelVerbTests {
         ),
     ]
 
-    @Test("where there is none, a damaged one or another one, that is said, and with a model everything works")
-    func missing() throws {
+    @Test
+    func `where there is none, a damaged one or another one, that is said, and with a model everything works`() throws {
         for (sql, code, says) in Self.faults {
             let moult = try StoreVerbTests.besideForumStore()
             let folder = moult.folder.path
@@ -149,8 +142,7 @@ struct StoreModelVerbTests {
         }
     }
 
-    @Test("what no verb can do without a model is still wrong usage")
-    func usage() throws {
+    @Test func `what no verb can do without a model is still wrong usage`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         #expect(try moult("create", "fresh.sqlite").exit == 2)
         #expect(try moult("salvage", "forum.sqlite", "saved.sqlite", "--version", "Forum").exit == 2)

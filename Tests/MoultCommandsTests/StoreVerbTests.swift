@@ -21,8 +21,7 @@ struct StoreVerbTests {
         return moult
     }
 
-    @Test("create makes the tables that ddl prints, fills them, and refuses a path that is taken")
-    func create() throws {
+    @Test func `create makes the tables that ddl prints, fills them, and refuses a path that is taken`() throws {
         let moult = try Self.besideForumStore()
         let store = moult.folder.path + "/forum.sqlite"
         #expect(try SQLiteShell.run(store, "SELECT count(*) FROM ZPOST; PRAGMA quick_check") == "200\nok\n")
@@ -36,8 +35,7 @@ struct StoreVerbTests {
         #expect(!FileManager.default.fileExists(atPath: moult.folder.path + "/x.sqlite"))
     }
 
-    @Test("a locked version that changes is found, and not locked again unasked")
-    func lock() throws {
+    @Test func `a locked version that changes is found, and not locked again unasked`() throws {
         let moult = try Tool.besideForumModel()
         #expect(try moult("lock", "Forum.xcdatamodeld", "--check").exit == 1)
         #expect(try moult("lock", "Forum.xcdatamodeld").exit == 0)
@@ -54,8 +52,7 @@ struct StoreVerbTests {
         #expect(try moult("lock", "Forum.xcdatamodeld", "--check").exit == 0)
     }
 
-    @Test("a backup is listed, proven, and brings back what was there")
-    func backup() throws {
+    @Test func `a backup is listed, proven, and brings back what was there`() throws {
         let moult = try Self.besideForumStore()
         let store = moult.folder.path + "/forum.sqlite"
         #expect(try moult("backup", "create", "forum.sqlite", "--model", "Forum.xcdatamodeld").exit == 0)
@@ -73,8 +70,7 @@ struct StoreVerbTests {
         #expect(try moult("log", "forum.sqlite").output.contains("restored the backup"))
     }
 
-    @Test("a backup that was damaged is found, and not restored")
-    func damagedBackup() throws {
+    @Test func `a backup that was damaged is found, and not restored`() throws {
         let moult = try Self.besideForumStore()
         _ = try moult("backup", "create", "forum.sqlite")
         let list =
@@ -89,8 +85,7 @@ struct StoreVerbTests {
         #expect(try moult("rollback", "forum.sqlite", "--to", "nothing").exit == 3)
     }
 
-    @Test("a backup in a folder that an earlier run was given is found by its name")
-    func backupElsewhere() throws {
+    @Test func `a backup in a folder that an earlier run was given is found by its name`() throws {
         let moult = try Self.besideForumStore()
         let model = ["--model", "Forum.xcdatamodeld"]
         #expect(try moult.run(Tool.path, ["migrate", "forum.sqlite", "--backups", "elsewhere"] + model).exit == 0)

@@ -11,8 +11,8 @@ struct TestVerbTests {
         }
     }
 
-    @Test("faults at moments of a migration leave the old store or the new one, and its own folder as it is")
-    func crash() throws {
+    @Test
+    func `faults at moments of a migration leave the old store or the new one, and its own folder as it is`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let before = try Self.contents(moult.folder.path)
         let result = try moult(
@@ -25,8 +25,7 @@ struct TestVerbTests {
         #expect(try Self.contents(moult.folder.path) == before)
     }
 
-    @Test("real kills do so too, and a number of kills is asked for")
-    func kill() throws {
+    @Test func `real kills do so too, and a number of kills is asked for`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let before = try Self.contents(moult.folder.path)
         let result = try moult("test", "--kill", "4", "forum.sqlite", "--model", "Forum.xcdatamodeld", "--json")

@@ -6,8 +6,7 @@ import Testing
 struct UnfinishedRunVerbTests {
     private let model = ["--model", "Forum.xcdatamodeld"]
 
-    @Test("rollback finds the backup that a migration has put elsewhere, and one that was made without a model")
-    func backupsElsewhere() throws {
+    @Test func `rollback finds the backup that a migration put elsewhere, and one made without a model`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let store = moult.folder.path + "/forum.sqlite"
         let before = try SQLiteShell.run(store, ".dump")
@@ -27,16 +26,15 @@ struct UnfinishedRunVerbTests {
         for name in names { #expect(try moult("rollback", "forum.sqlite", "--to", name).exit == 0) }
     }
 
-    @Test("rollback without a backup says so")
-    func noBackup() throws {
+    @Test func `rollback without a backup says so`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let result = try moult("rollback", "forum.sqlite", "--json")
         #expect(result.exit == 3)
         #expect(result.output.contains("backupNotFound") || result.errors.contains("backupNotFound"))
     }
 
-    @Test("runs name the verb, and a fix before a migration runs before it is asked whether the rows fit")
-    func verbs() throws {
+    @Test
+    func `runs name the verb, and a fix before a migration runs before it is asked whether the rows fit`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let store = moult.folder.path + "/forum.sqlite"
         _ = try SQLiteShell.run(
@@ -61,8 +59,8 @@ struct UnfinishedRunVerbTests {
         #expect(try moult("quarantine", "list", "forum.sqlite", "--json").document["count"] as? Int == 2)
     }
 
-    @Test("status says that a run is under way, and a command that has nothing to do heals what one has left")
-    func liveAndDead() throws {
+    @Test
+    func `status says that a run is under way, and a command that has nothing to do heals what one has left`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let sidecar = moult.folder.path + "/forum.sqlite.moult"
         #expect(try moult.run(Tool.path, ["migrate", "forum.sqlite"] + model).exit == 0)

@@ -7,8 +7,7 @@ import Testing
 struct UsageTests {
     static let leaves = Verb.all.flatMap(\.leaves).map { $0.words.joined(separator: " ") }
 
-    @Test("help lists every verb, and a call without a verb is wrong usage that shows the same")
-    func overview() throws {
+    @Test func `help lists every verb, and a call without a verb is wrong usage that shows the same`() throws {
         let moult = try Tool.besideForumModel()
         let help = try moult("--help")
         #expect(help.exit == 0)
@@ -18,8 +17,8 @@ struct UsageTests {
         #expect(bare.output == help.output)
     }
 
-    @Test("help of every verb has a summary, its usage and an example", arguments: leaves)
-    func helpOfVerb(path: String) throws {
+    @Test(arguments: leaves)
+    func `help of every verb has a summary, its usage and an example`(path: String) throws {
         let moult = try Tool.besideForumModel()
         let words = path.split(separator: " ").map(String.init)
         let help = try moult.run(Tool.path, words + ["--help"])
@@ -30,8 +29,7 @@ struct UsageTests {
         #expect(try moult.run(Tool.path, ["help"] + words).output == help.output)
     }
 
-    @Test("man shows a page for every verb, without a complaint about its language")
-    func manual() throws {
+    @Test func `man shows a page for every verb, without a complaint about its language`() throws {
         let moult = try Tool.besideForumModel()
         let result = try moult("manual", "-o", "man1", "--json")
         let files = try #require(try result.document["files"] as? [String])
@@ -48,8 +46,7 @@ struct UsageTests {
         #expect(words.contains("moult decompile forum.sqlite -o Forum.xcdatamodel"))
     }
 
-    @Test("the version is one line, with SQLite's")
-    func version() throws {
+    @Test func `the version is one line, with SQLite's`() throws {
         let moult = try Tool.besideForumModel()
         let sqlite = try moult.run("/usr/bin/env", ["python3", "-c", "import sqlite3; print(sqlite3.sqlite_version)"])
         #expect(try moult("--version").output == "moult \(MoultCommand.version), SQLite \(sqlite.output)")
@@ -57,17 +54,17 @@ struct UsageTests {
         #expect(document["commit"] is NSNull && document["version"] as? String == MoultCommand.version)
     }
 
-    @Test(
-        "a wrong verb, option or argument is named, with what may have been meant",
-        arguments: [
-            (["hsah"], "moult has no verb hsah", "moult hash"), (["checksum"], "no verb checksum", "moult hash"),
-            (["hash", "--jsno"], "no option --jsno", "--json"), (["hash"], "needs MODEL", "moult hash --help"),
-            (["hash", "a", "b"], "further argument: b", "moult hash --help"),
-            (["hash", "a", "--order"], "needs a value", "--help"),
-            (["completions", "tcsh"], "tcsh", "bash, zsh and fish"),
-            (["hash", "a", "--json=1", "--help"], "takes no value", "--help"),
-        ])
-    func wrongUsage(arguments: [String], says: String, hints: String) throws {
+    @Test(arguments: [
+        (["hsah"], "moult has no verb hsah", "moult hash"), (["checksum"], "no verb checksum", "moult hash"),
+        (["hash", "--jsno"], "no option --jsno", "--json"), (["hash"], "needs MODEL", "moult hash --help"),
+        (["hash", "a", "b"], "further argument: b", "moult hash --help"),
+        (["hash", "a", "--order"], "needs a value", "--help"),
+        (["completions", "tcsh"], "tcsh", "bash, zsh and fish"),
+        (["hash", "a", "--json=1", "--help"], "takes no value", "--help"),
+    ])
+    func `a wrong verb, option or argument is named, with what may have been meant`(
+        arguments: [String], says: String, hints: String
+    ) throws {
         let moult = try Tool.besideForumModel()
         let result = try moult.run(Tool.path, arguments)
         #expect(result.exit == 2)
@@ -76,8 +73,7 @@ struct UsageTests {
         #expect((result.errors + result.output).contains(hints))
     }
 
-    @Test("an error with --json is one document on standard output, with Core Data's number")
-    func errorDocument() throws {
+    @Test func `an error with --json is one document on standard output, with Core Data's number`() throws {
         let moult = try Tool.besideForumModel()
         let result = try moult("hash", "nothing.xcdatamodeld", "--json")
         #expect(result.exit == 4)
@@ -90,8 +86,7 @@ struct UsageTests {
         #expect((error["coreData"] as? [String: any Sendable])?["constant"] as? String == "NSFileNoSuchFileError")
     }
 
-    @Test("the completions of bash are syntactically right and offer verbs, options and words")
-    func bashCompletions() throws {
+    @Test func `the completions of bash are syntactically right and offer verbs, options and words`() throws {
         let moult = try Tool.besideForumModel()
         try Data(try moult("completions", "bash").output.utf8)
             .write(to: URL(fileURLWithPath: moult.folder.path + "/moult.bash"))

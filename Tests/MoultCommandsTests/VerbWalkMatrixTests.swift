@@ -6,8 +6,8 @@ import Testing
 /// its project where there is one. What Core Data made has no fault, and comes back as it was.
 @Suite("The real stores walk through the verbs", .enabled(if: Corpus.isAskedWhole))
 struct VerbWalkMatrixTests {
-    @Test("no verb fails, nothing sound is called a fault, and a rollback brings every byte of content back")
-    func walk() throws {
+    @Test
+    func `no verb fails, nothing sound is called a fault, and a rollback brings every byte of content back`() throws {
         var problems: [String] = []
         var (walked, withModel, withOwn) = (0, 0, 0)
         let begun = Date()

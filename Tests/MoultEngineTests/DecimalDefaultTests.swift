@@ -24,12 +24,11 @@ struct DecimalDefaultTests {
     }
 
     @Test(
-        "a rounded default is counted, one that fits is not",
         arguments: [
             ("0.123456789012345678", "0.123456789012346"), ("12345678901234567.89", "12345678901234568"),
             ("0.12345", nil), ("-1", nil), ("9223372036854775807", nil),
         ] as [(String, String?)])
-    func counted(digits: String, nearest: String?) throws {
+    func `a rounded default is counted, one that fits is not`(digits: String, nearest: String?) throws {
         let folder = try ScratchFolder()
         let store = folder.path + "/Loans.sqlite"
         let versions = try Self.versions(digits)

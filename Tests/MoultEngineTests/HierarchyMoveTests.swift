@@ -12,10 +12,8 @@ import Testing
 /// An entity that moves into a hierarchy that is there: its rows go to another table, under new keys. What must be true
 /// is asked by plain SQL, by names, which nobody changes.
 @Suite("Moving an entity into a hierarchy") struct HierarchyMoveTests {
-    @Test(
-        "every value, link, order, file and change of history goes along; the objects of the hierarchy stay as they are"
-    )
-    func moved() throws {
+    @Test
+    func `values, links, order, files and history go along; the hierarchy's own objects stay as they are`() throws {
         let (folder, store) = try Self.makeStore()
         let old = folder.path + "/before.sqlite"
         let versions = ModelVersions(versions: [try Self.before(), try Self.after()])
@@ -90,16 +88,14 @@ import Testing
         #expect(try pairs(store) == expected)
     }
 
-    @Test(
-        "a link, a key or a number that is wrong afterwards is found out",
-        arguments: [
-            "UPDATE main.ZBEAST SET ZKEEPER = 1 + ZKEEPER % 5 WHERE ZKEEPER IS NOT NULL",
-            "UPDATE main.ZBEAST SET ZRIVAL = ZRIVAL - 12 WHERE ZRIVAL > 24",
-            "UPDATE main.ZBEAST SET ZMEWS = 'x' WHERE Z_PK = 14",
-            "UPDATE main.ZBEAST SET Z_PK = 99 WHERE Z_PK = 42",
-            "UPDATE main.ZBEAST SET ZNAME = 'x' WHERE Z_PK = 3",
-        ])
-    func spoiled(statement: String) throws {
+    @Test(arguments: [
+        "UPDATE main.ZBEAST SET ZKEEPER = 1 + ZKEEPER % 5 WHERE ZKEEPER IS NOT NULL",
+        "UPDATE main.ZBEAST SET ZRIVAL = ZRIVAL - 12 WHERE ZRIVAL > 24",
+        "UPDATE main.ZBEAST SET ZMEWS = 'x' WHERE Z_PK = 14",
+        "UPDATE main.ZBEAST SET Z_PK = 99 WHERE Z_PK = 42",
+        "UPDATE main.ZBEAST SET ZNAME = 'x' WHERE Z_PK = 3",
+    ])
+    func `a link, a key or a number that is wrong afterwards is found out`(statement: String) throws {
         let (folder, store) = try Self.makeStore()
         let before = try POSIXSystem().digest(of: store)
         let versions = ModelVersions(versions: [try Self.before(), try Self.after()])
@@ -111,8 +107,7 @@ import Testing
         withExtendedLifetime(folder) {}
     }
 
-    @Test("what comes after such a move is a pass of its own, and the keys are those of the move alone")
-    func chained() throws {
+    @Test func `what comes after such a move is a pass of its own, and the keys are those of the move alone`() throws {
         let (folder, store) = try Self.makeStore()
         var last = try Self.after()
         try last.model.updateEntity("Toy") { $0.attributes.append(.init(name: "colour", type: .string)) }
@@ -126,8 +121,7 @@ import Testing
         try expectSame(store, folder.path + "/before.sqlite")
     }
 
-    @Test("it is done in several calls, and on a copy where it is asked to be deferred or in place")
-    func otherWays() throws {
+    @Test func `it is done in several calls, and on a copy where it is asked to be deferred or in place`() throws {
         let (folder, store) = try Self.makeStore()
         let versions = ModelVersions(versions: [try Self.before(), try Self.after()])
         var options = PreparedMigration.Options()
@@ -144,8 +138,8 @@ import Testing
         try expectSame(store, folder.path + "/before.sqlite")
     }
 
-    @Test("faults that the old store has are not held against the move, and do not lead to another object")
-    func faults() throws {
+    @Test
+    func `faults that the old store has are not held against the move, and do not lead to another object`() throws {
         let (folder, store) = try Self.makeStore()
         _ = try SQLiteShell.run(
             store,

@@ -250,14 +250,12 @@ struct KeptDefinitionsTests {
         #expect(try notes.shell("SELECT sum(length(ZBODY)) FROM ZNOTE") == "30\n")
     }
 
-    @Test(
-        "verification finds what a statement does to an app's own column",
-        arguments: [
-            "UPDATE main.ZNOTE SET full = 'y' WHERE Z_PK = 2", "UPDATE main.Z_1TAGS SET since = 9 WHERE rowid = 1",
-            "ALTER TABLE main.ZNOTE DROP COLUMN empty", "ALTER TABLE main.Z_1TAGS DROP COLUMN since",
-            "ALTER TABLE main.ZNOTE ADD COLUMN other TEXT",
-        ])
-    func wrong(sql: String) throws {
+    @Test(arguments: [
+        "UPDATE main.ZNOTE SET full = 'y' WHERE Z_PK = 2", "UPDATE main.Z_1TAGS SET since = 9 WHERE rowid = 1",
+        "ALTER TABLE main.ZNOTE DROP COLUMN empty", "ALTER TABLE main.Z_1TAGS DROP COLUMN since",
+        "ALTER TABLE main.ZNOTE ADD COLUMN other TEXT",
+    ])
+    func `verification finds what a statement does to an app's own column`(sql: String) throws {
         let notes = try Notes(Self.ordinary, to: [Self.title, Self.body, Self.more])
         var migration = try #require(try notes.prepared().migration())
         migration.script.statements.append(.init(.update, "ZNOTE", sql, "Does something wrong."))

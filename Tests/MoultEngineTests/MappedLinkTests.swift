@@ -13,8 +13,8 @@ import Testing
 @Suite("Links of mapping models") struct MappedLinkTests {
     private typealias Objects = [String: [Int: WitnessStore.Object]]
 
-    @Test("every link leads to what its expression says", arguments: UInt64(1)...4)
-    func links(seed: UInt64) throws {
+    @Test(arguments: UInt64(1)...4)
+    func `every link leads to what its expression says`(seed: UInt64) throws {
         let folder = try ScratchFolder()
         let store = folder.path + "/people.sqlite"
         let (old, new) = (try Self.before(), try Self.after())

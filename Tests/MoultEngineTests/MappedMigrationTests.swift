@@ -13,10 +13,9 @@ import Testing
     /// The stores lie in the corpus as Core Data's own results of one another: the same UUID, the same records. Keys
     /// differ, for Core Data numbers the objects anew.
     @Test(
-        "Moody's stores become what Core Data made of them, object for object",
         .enabled(if: Corpus.isAvailable),
         arguments: [("Moody 2", "Moody 3"), ("Moody 3", "Moody 4"), ("Moody 4", "Moody 5"), ("Moody 2", "Moody 5")])
-    func moody(from: String, to: String) throws {
+    func `Moody's stores become what Core Data made of them, object for object`(from: String, to: String) throws {
         let folder = try ScratchFolder()
         let (store, apple) = (try copy(from, in: folder), try copy(to, in: folder))
         let bundle = try #require(Corpus.paths { $0.hasSuffix("/Migrations/Moody.xcdatamodeld") }.first)
@@ -34,8 +33,8 @@ import Testing
         #expect(try SQLiteShell.run(store, "PRAGMA integrity_check") == "ok\n")
     }
 
-    @Test("a mapping that needs a policy is refused where the way leads over it", .enabled(if: Corpus.isAvailable))
-    func policy() throws {
+    @Test(.enabled(if: Corpus.isAvailable))
+    func `a mapping that needs a policy is refused where the way leads over it`() throws {
         let folder = try ScratchFolder()
         let store = try copy("Moody 5", in: folder)
         let bundle = try #require(Corpus.paths { $0.hasSuffix("/Migrations/Moody.xcdatamodeld") }.first)

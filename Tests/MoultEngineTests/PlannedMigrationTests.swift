@@ -69,8 +69,7 @@ struct PlannedMigrationTests {
 
     // MARK: - Tests
 
-    @Test("a way of two passes is one run with one backup: what was derived on the way arrives")
-    func twoPasses() throws {
+    @Test func `a way of two passes is one run with one backup: what was derived on the way arrives`() throws {
         let derived = AttributeDescription(
             name: "count", type: .integer64, derivation: .init(expression: "posts.@count"))
         let versions = try Self.versions(
@@ -87,8 +86,7 @@ struct PlannedMigrationTests {
         #expect(try Migrator().backups(of: path).list().map(\.name) == [#require(outcome.backup).name])
     }
 
-    @Test("in place a column is added and one renamed, and nothing else is written")
-    func inPlace() throws {
+    @Test func `in place a column is added and one renamed, and nothing else is written`() throws {
         let versions = try Self.versions(
             [Self.user(), Self.post()],
             [Self.user([.init(name: "age", type: .integer16)]), Self.post(renaming: "headline")])
@@ -122,8 +120,7 @@ struct PlannedMigrationTests {
             try SQLiteShell.run(path, "SELECT ZNAME, ZADMIN, ZAGE FROM ZUSER WHERE Z_PK = 1") == "Ann|0|\n")
     }
 
-    @Test("in place is refused where rows would have to be written, with every reason")
-    func inPlaceRefused() throws {
+    @Test func `in place is refused where rows would have to be written, with every reason`() throws {
         let required = AttributeDescription(
             name: "age", type: .integer16, isOptional: false, defaultValue: .integer(18))
         let versions = try Self.versions([Self.user(), Self.post()], [Self.user([required]), Self.post()])
@@ -137,8 +134,8 @@ struct PlannedMigrationTests {
         #expect(try SQLiteShell.run(path, "SELECT count(*) FROM pragma_table_info('ZUSER')") == "4\n")
     }
 
-    @Test("bytes go into external storage and come back out of their file", arguments: [10, 200_000])
-    func externalStorage(size: Int) throws {
+    @Test(arguments: [10, 200_000])
+    func `bytes go into external storage and come back out of their file`(size: Int) throws {
         let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0) }
         let outside = AttributeDescription(name: "body", type: .binary, allowsExternalBinaryDataStorage: true)
         let inside = AttributeDescription(name: "body", type: .binary)
@@ -155,8 +152,8 @@ struct PlannedMigrationTests {
         #expect(try [UInt8](hexadecimal: SQLiteShell.run(path, body)) == [1] + bytes)
     }
 
-    @Test("history keeps its transactions: numbers, columns and removed entities as Core Data leaves them")
-    func history() throws {
+    @Test
+    func `history keeps its transactions: numbers, columns and removed entities as Core Data leaves them`() throws {
         // `Admin` sorts before `User`, so every number moves by one; `Tag` leaves.
         let tag = EntityDescription(name: "Tag", attributes: [.init(name: "word", type: .string)])
         let admin = EntityDescription(name: "Admin", attributes: [.init(name: "level", type: .integer16)])
@@ -188,8 +185,8 @@ struct PlannedMigrationTests {
                 == "16001|CHANGE\n16002|TRANSACTION\n16003|TRANSACTIONSTRING\n")
     }
 
-    @Test("what is not Core Data's stays: a table, an index, a view, a trigger, an entry of the metadata")
-    func strangers() throws {
+    @Test
+    func `what is not Core Data's stays: a table, an index, a view, a trigger, an entry of the metadata`() throws {
         let versions = try Self.versions(
             [Self.user(), Self.post()], [Self.user([.init(name: "age", type: .integer16)]), Self.post()])
         let (folder, path) = try store(of: versions)
@@ -212,8 +209,8 @@ struct PlannedMigrationTests {
                 == "kept\nDan\n4\n")
     }
 
-    @Test("a mirror's records keep their names under the new numbers, when asked; else the store is refused")
-    func cloudKit() throws {
+    @Test
+    func `a mirror's records keep their names under the new numbers, when asked; else the store is refused`() throws {
         let admin = EntityDescription(name: "Admin", attributes: [.init(name: "level", type: .integer16)])
         let versions = try Self.versions([Self.user(), Self.post()], [Self.user(), Self.post(), admin])
         let (folder, path) = try store(of: versions)
@@ -238,8 +235,7 @@ struct PlannedMigrationTests {
                 == "2|1|post-1\n3|1|user-1\n3|2|user-2\n")
     }
 
-    @Test("a plan is refused where the store has changed since")
-    func stale() throws {
+    @Test func `a plan is refused where the store has changed since`() throws {
         let versions = try Self.versions(
             [Self.user(), Self.post()], [Self.user([.init(name: "age", type: .integer16)]), Self.post()])
         let (folder, path) = try store(of: versions)
@@ -253,8 +249,8 @@ struct PlannedMigrationTests {
         }
     }
 
-    @Test("a store of one configuration gets that configuration's entities of the new version, and no others")
-    func configuration() throws {
+    @Test
+    func `a store of one configuration gets that configuration's entities of the new version, and no others`() throws {
         let tag = EntityDescription(name: "Tag", attributes: [.init(name: "word", type: .string)])
         let model = { (entities: [EntityDescription]) in
             try ManagedObjectModel(

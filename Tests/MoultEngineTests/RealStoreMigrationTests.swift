@@ -13,8 +13,7 @@ import Testing
 /// Real stores, each taken to every later version of its model that inference allows.
 @Suite("Migrating real stores", .enabled(if: Corpus.isAvailable))
 struct RealStoreMigrationTests {
-    @Test("every real store goes to every later version, with all its rows")
-    func everyStore() throws {
+    @Test func `every real store goes to every later version, with all its rows`() throws {
         let bundles = Corpus.paths { $0.hasSuffix(".xcdatamodeld") && !$0.contains("WooCommerce") }
             .compactMap { try? Corpus.versions($0).versions }.filter { $0.count > 1 }
         var migrated: Set<String> = []

@@ -47,17 +47,15 @@ struct RunClockTests {
         }
     }
 
-    @Test("is nil before anything was measured, never negative, and nothing at the end")
-    func ends() {
+    @Test func `is nil before anything was measured, never negative, and nothing at the end`() {
         let all = samples(Self.expected)
         #expect(all.first?.told == nil)
         #expect(all.allSatisfy { ($0.told ?? 0) >= 0 } && all.last?.told == 0)
         #expect(all.map(\.fraction) == all.map(\.fraction).sorted() && all.last?.fraction == 1)
     }
 
-    @Test(
-        "is right after a tenth on a machine that is as expected, or slower, or faster", arguments: [0.3, 0.7, 1, 2, 5])
-    func pace(factor: Double) {
+    @Test(arguments: [0.3, 0.7, 1, 2, 5])
+    func `is right after a tenth on a machine that is as expected, or slower, or faster`(factor: Double) {
         let all = samples(Self.expected.mapValues { $0 * factor })
         let worst = errors(all).max() ?? .infinity
         // At the very beginning some of what is assumed is what was expected.
@@ -66,8 +64,8 @@ struct RunClockTests {
         #expect(later < 0.3, "\(later)")
     }
 
-    @Test("code that is slower than expected is judged by its own pace, and says nothing of what comes after it")
-    func code() {
+    @Test
+    func `code that is slower than expected is judged by its own pace, and says nothing of what comes after it`() {
         var actual = Self.expected
         actual[.change] = 60
         let all = samples(actual, hasCode: true)
@@ -76,8 +74,7 @@ struct RunClockTests {
         #expect((errors.max() ?? .infinity) < 0.3, "\(errors.max() ?? 0)")
     }
 
-    @Test("a phase that tells nothing of itself comes ever closer to its end and never reaches it")
-    func silent() {
+    @Test func `a phase that tells nothing of itself comes ever closer to its end and never reaches it`() {
         let system = HandSystem()
         let clock = RunClock(RunEstimate(Self.expected), system)
         let parts = Mutex<[Double]>([])

@@ -51,10 +51,10 @@ struct RunEstimateMatrixTests {
         }
     }
 
-    @Test(
-        "is within 30 % of what remains, at the median and after a tenth, a quarter, a half, three quarters",
-        arguments: Kind.allCases)
-    func measured(kind: Kind) throws {
+    @Test(arguments: Kind.allCases)
+    func `is within 30 % of what remains, at the median and after a tenth, a quarter, a half, three quarters`(
+        kind: Kind
+    ) throws {
         var worst: [Double] = []
         // Others use the processor too: one of three undisturbed runs counts.
         for attempt in 1...3 {

@@ -41,8 +41,7 @@ struct RunProgressTests {
         #expect(!rows.isEmpty, "\(observed)")
     }
 
-    @Test("it goes forward, also inside of a long statement, and ends at one")
-    func forward() throws {
+    @Test func `it goes forward, also inside of a long statement, and ends at one`() throws {
         let versions = try DeferrableVersions.make()
         let store = try largeStore(versions)
         let (told, finishing) = (Told(), Told())
@@ -63,8 +62,7 @@ struct RunProgressTests {
         #expect(rows.count > 10 && Set(rows).count == rows.count, "\(rows)")
     }
 
-    @Test("a call for one deferred task tells of that task alone; one with a budget tells of no time beyond it")
-    func deferred() throws {
+    @Test func `a call for one deferred task reports that task alone; one with a budget no time beyond it`() throws {
         let versions = try DeferrableVersions.make()
         let store = try largeStore(versions)
         try store.migrate(versions)
@@ -98,10 +96,10 @@ struct RunProgressTests {
         #expect(all.count > 3 && all.allSatisfy { $0.told <= $0.left + 1e-9 }, "\(all)")
     }
 
-    @Test(
-        "whatever is done, the fraction never goes back and ends at 1, and phases come in their order",
-        arguments: CancellableKind.all)
-    func recorded(kind: CancellableKind) throws {
+    @Test(arguments: CancellableKind.all)
+    func `whatever is done, the fraction never goes back and ends at 1, and phases come in their order`(
+        kind: CancellableKind
+    ) throws {
         let folder = try ScratchFolder()
         let store = folder.path + "/Forum.sqlite"
         try kind.prepare(store)
@@ -132,8 +130,7 @@ struct RunProgressTests {
         #expect(phases == phases.sorted() || kind.name == "three stages, a stop at each version")
     }
 
-    @Test("a migration that died again and again is not begun once more by itself")
-    func crashLoop() throws {
+    @Test func `a migration that died again and again is not begun once more by itself`() throws {
         let versions = try DeferrableVersions.make()
         let store = try DeferredStore(versions.versions[0], rows: 3)
         let history = RunHistory(Sidecar(store: store.path))

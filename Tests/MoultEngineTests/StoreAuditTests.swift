@@ -12,8 +12,7 @@ import Testing
 /// Faults made with the sqlite3 shell are found, and real stores have none.
 @Suite("Auditing a store", .enabled(if: Corpus.isAvailable))
 struct StoreAuditTests {
-    @Test("real stores are sound")
-    func realStores() throws {
+    @Test func `real stores are sound`() throws {
         var audited = 0
         for store in Corpus.stores {
             guard let model = try? StoreProbe.read(store, { try StoreSnapshot($0.connection).cachedModel }) else {
@@ -29,16 +28,14 @@ struct StoreAuditTests {
         #expect(audited > 20)
     }
 
-    @Test(
-        "each fault has its finding",
-        arguments: [
-            ("UPDATE ZBOOK SET ZAUTHOR = 999999 WHERE Z_PK = (SELECT max(Z_PK) FROM ZBOOK)", "dangling-reference"),
-            ("UPDATE ZBOOK SET ZTITLE = NULL WHERE Z_PK = (SELECT max(Z_PK) FROM ZBOOK)", "required-missing"),
-            ("UPDATE ZBOOK SET Z_ENT = 77 WHERE Z_PK = (SELECT max(Z_PK) FROM ZBOOK)", "stranger"),
-            ("UPDATE Z_PRIMARYKEY SET Z_MAX = 1", "key-counter"),
-            ("UPDATE Z_PRIMARYKEY SET Z_SUPER = 9 WHERE Z_NAME = 'Book'", "entity-number"),
-        ])
-    func fault(sql: String, code: String) throws {
+    @Test(arguments: [
+        ("UPDATE ZBOOK SET ZAUTHOR = 999999 WHERE Z_PK = (SELECT max(Z_PK) FROM ZBOOK)", "dangling-reference"),
+        ("UPDATE ZBOOK SET ZTITLE = NULL WHERE Z_PK = (SELECT max(Z_PK) FROM ZBOOK)", "required-missing"),
+        ("UPDATE ZBOOK SET Z_ENT = 77 WHERE Z_PK = (SELECT max(Z_PK) FROM ZBOOK)", "stranger"),
+        ("UPDATE Z_PRIMARYKEY SET Z_MAX = 1", "key-counter"),
+        ("UPDATE Z_PRIMARYKEY SET Z_SUPER = 9 WHERE Z_NAME = 'Book'", "entity-number"),
+    ])
+    func `each fault has its finding`(sql: String, code: String) throws {
         let original = try #require(Corpus.stores.first { $0.hasSuffix("SampleModel2_V1.sqlite") })
         let folder = try ScratchFolder()
         let store = try folder.copyStore(original)
@@ -50,12 +47,10 @@ struct StoreAuditTests {
         #expect(try StoreAudit(store, model: model).findings.contains { $0.code == code })
     }
 
-    @Test(
-        "an enum without a case, with two or with a text that is none is found",
-        arguments: [
-            "ZUSER = NULL", "ZSYSTEMALL = 'systemAll'", "ZUSER = 'admin'", "ZUSER = NULL, ZSYSTEMSTANDARD = 'user'",
-        ])
-    func enumWithoutCase(assignment: String) throws {
+    @Test(arguments: [
+        "ZUSER = NULL", "ZSYSTEMALL = 'systemAll'", "ZUSER = 'admin'", "ZUSER = NULL, ZSYSTEMSTANDARD = 'user'",
+    ])
+    func `an enum without a case, with two or with a text that is none is found`(assignment: String) throws {
         let original = try #require(Corpus.stores.first { $0.hasSuffix("/mock.store") })
         let folder = try ScratchFolder()
         let store = try folder.copyStore(original)
@@ -83,8 +78,7 @@ struct StoreAuditTests {
         #expect(values.map { parts($0.dropFirst(3)) } == stored.split(separator: "\n").map(parts))
     }
 
-    @Test("a table, a view and an index of the app's own are no fault")
-    func foreignObjects() throws {
+    @Test func `a table, a view and an index of the app's own are no fault`() throws {
         let original = try #require(Corpus.stores.first { $0.hasSuffix("/mock.store") })
         let folder = try ScratchFolder()
         let store = try folder.copyStore(original)
@@ -100,8 +94,7 @@ struct StoreAuditTests {
         #expect(StoreDiagnosis(store).isWell)
     }
 
-    @Test("a page that was overwritten is found")
-    func damagedPage() throws {
+    @Test func `a page that was overwritten is found`() throws {
         let original = try #require(Corpus.stores.first { $0.hasSuffix("SampleModel2_V1.sqlite") })
         let folder = try ScratchFolder()
         let store = try folder.copyStore(original)

@@ -79,8 +79,8 @@ import Testing
         ) { note in for name in ["rate", "size", "text"] { note.removeAttribute(name) } },
     ]
 
-    @Test("the plan says the cheapest way, and both ways leave the same values", arguments: cases)
-    func way(trial: Case) throws {
+    @Test(arguments: cases)
+    func `the plan says the cheapest way, and both ways leave the same values`(trial: Case) throws {
         let versions = try Self.notes(trial.change)
         let store = try DeferredStore(versions.versions[0])
         let other = try store.copy()
@@ -166,7 +166,6 @@ import Testing
     }
 
     @Test(
-        "what a statement does wrong is found before the commit, and the store is as it was",
         arguments: [
             "UPDATE main.ZNOTE SET ZTITLE = 'x' WHERE Z_PK = 1", "DELETE FROM main.ZNOTE WHERE Z_PK = 2",
             "ALTER TABLE main.ZNOTE ADD COLUMN ZSTRANGE INTEGER", "UPDATE main.ZNOTE SET Z_ENT = 9",
@@ -174,7 +173,9 @@ import Testing
             "CREATE VIEW main.STRANGE AS SELECT 1",
             "CREATE TRIGGER main.STRANGE AFTER DELETE ON ZNOTE BEGIN SELECT 1; END",
         ], ["WAL", "DELETE"])
-    func wrong(sql: String, journal: String) throws {
+    func `what a statement does wrong is found before the commit, and the store is as it was`(
+        sql: String, journal: String
+    ) throws {
         let versions = try Self.notes { $0.attributes.append(.init(name: "mark", type: .string)) }
         let store = try DeferredStore(versions.versions[0])
         _ = try store.shell("PRAGMA journal_mode = \(journal)")
@@ -190,8 +191,8 @@ import Testing
         try store.migrate(versions, defers: false, normalises: false)
     }
 
-    @Test("rows of a table whose pages nobody wrote are not compared, unless asked", arguments: ["WAL", "DELETE"])
-    func unwritten(journal: String) throws {
+    @Test(arguments: ["WAL", "DELETE"])
+    func `rows of a table whose pages nobody wrote are not compared, unless asked`(journal: String) throws {
         let versions = try Self.versions([
             [Self.note, EntityDescription(name: "Word", attributes: [.init(name: "text", type: .string)])],
             [

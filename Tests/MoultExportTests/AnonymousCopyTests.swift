@@ -20,8 +20,7 @@ struct AnonymousCopyTests {
         return (path, try copy.make(at: path))
     }
 
-    @Test("no text is left: of rows, freed pages, the log, history, metadata, an app's tables, files or their names")
-    func traces() throws {
+    @Test func `no text is left of rows, freed pages, the log, history, metadata, an app's tables or files`() throws {
         let store = try SampleStore()
         _ = try SQLiteShell.run(
             store.path,
@@ -62,8 +61,8 @@ struct AnonymousCopyTests {
         #expect(!left.contains { $0.hasSuffix(".part") }, "\(left)")
     }
 
-    @Test("keys, links, NULLs, storage classes and lengths are those of the store; the dates are as far apart")
-    func form() throws {
+    @Test
+    func `keys, links, NULLs, storage classes and lengths are those of the store; the dates are as far apart`() throws {
         let store = try SampleStore()
         let (path, outcome) = try copy(store)
         let near = try SQLiteShell.run(store.path, "SELECT group_concat(Z_PK) FROM ZDISH WHERE abs(ZADATE) < 2e10")
@@ -87,8 +86,7 @@ struct AnonymousCopyTests {
                 != SQLiteShell.run(path, "SELECT Z_UUID FROM Z_METADATA"))
     }
 
-    @Test("a seed makes the same copy byte for byte, another seed another one")
-    func seeds() throws {
+    @Test func `a seed makes the same copy byte for byte, another seed another one`() throws {
         let store = try SampleStore(count: 20)
         let paths = try [(1, "a.sqlite"), (1, "b.sqlite"), (2, "c.sqlite")].map { seed, name in
             try copy(store, name, seed: seed).path
@@ -97,8 +95,7 @@ struct AnonymousCopyTests {
         #expect(bytes[0] == bytes[1] && bytes[0] != bytes[2])
     }
 
-    @Test("a rule keeps, shuffles or erases the values of a property or an entity")
-    func rules() throws {
+    @Test func `a rule keeps, shuffles or erases the values of a property or an entity`() throws {
         let store = try SampleStore(isHostile: false)
         let (path, outcome) = try copy(
             store,
@@ -118,8 +115,7 @@ struct AnonymousCopyTests {
         #expect(outcome.kept.contains { $0.place == "Dish.aString" && $0.rule == .shuffle })
     }
 
-    @Test("what cannot be done is refused, and nothing is left")
-    func refusals() throws {
+    @Test func `what cannot be done is refused, and nothing is left`() throws {
         let store = try SampleStore(count: 3)
         try Data().write(to: URL(fileURLWithPath: store.folder.path + "/taken.sqlite"))
         let before = try Set(FileManager.default.contentsOfDirectory(atPath: store.folder.path))

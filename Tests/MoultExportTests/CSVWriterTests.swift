@@ -5,8 +5,7 @@ import Testing
 
 @Suite("CSV")
 struct CSVWriterTests {
-    @Test("Python reads every text back, and a formula with an apostrophe in front")
-    func texts() throws {
+    @Test func `Python reads every text back, and a formula with an apostrophe in front`() throws {
         let plain = ["a", "", "a,b", "say \"x\"", "two\nlines", "é", "'", "''", "'a", " =1", "a=1", "x\r\ny"]
         let formulas = [
             "=1+2", "+1", "-1", "@x", "\tx", "\rx", "\nx", "\r\nx", "=\u{301}", "\u{FF1D}1", "\u{FF0B}1", "\u{FF0D}1",
@@ -28,8 +27,7 @@ struct CSVWriterTests {
         }
     }
 
-    @Test("NULL is empty, an empty text is quoted, numbers are never touched")
-    func values() {
+    @Test func `NULL is empty, an empty text is quoted, numbers are never touched`() {
         var writer = CSVWriter(isExact: false)
         #expect(
             writer.line([.null, .text(""), .integer(-5), .real(-0.5), .blob([1, 255])]) == ",\"\",-5,-0.5,x'01ff'\n")

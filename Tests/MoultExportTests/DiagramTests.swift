@@ -39,8 +39,7 @@ struct DiagramTests {
         #expect(svg.components(separatedBy: "class=\"edge\"").count - 1 == diagram.links.count, comment)
     }
 
-    @Test("a model is drawn with its inheritance, counts, delete rules and order, each pair once")
-    func model() throws {
+    @Test func `a model is drawn with its inheritance, counts, delete rules and order, each pair once`() throws {
         let model = try SampleStore.makeModel()
         let diagram = try Diagram(model, title: "m")
         #expect(diagram.boxes.map(\.title).sorted() == model.entities.map(\.name).sorted())
@@ -53,8 +52,7 @@ struct DiagramTests {
         try expectDrawn(diagram, "sample")
     }
 
-    @Test("names that end strings, labels and statements stay names")
-    func hostile() throws {
+    @Test func `names that end strings, labels and statements stay names`() throws {
         let name = SampleStore.hostile
         let model = try ManagedObjectModel(entities: [
             EntityDescription(
@@ -72,8 +70,7 @@ struct DiagramTests {
         try expectDrawn(plan, "hostile flow")
     }
 
-    @Test("a part of a model is an entity and what is so many steps away")
-    func choice() throws {
+    @Test func `a part of a model is an entity and what is so many steps away`() throws {
         let model = try SampleStore.makeModel()
         func names(_ choice: Diagram.EntityChoice) throws -> [String] {
             try Diagram(model, title: "", choice: choice).boxes.map(\.title).sorted()
@@ -85,8 +82,8 @@ struct DiagramTests {
         #expect(throws: MigrationError.self) { try names(.around(["Nobody"], depth: 1)) }
     }
 
-    @Test("a model of 200 entities is drawn whole, and a part of it is small", arguments: 1...5 as ClosedRange<UInt64>)
-    func large(seed: UInt64) throws {
+    @Test(arguments: 1...5 as ClosedRange<UInt64>)
+    func `a model of 200 entities is drawn whole, and a part of it is small`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var parents: [Int: Int] = [:]
         var relationships: [Int: [RelationshipDescription]] = [:]
@@ -116,8 +113,7 @@ struct DiagramTests {
         try expectDrawn(part, "seed \(seed)")
     }
 
-    @Test("a difference shows what was added, removed, renamed and changed")
-    func difference() throws {
+    @Test func `a difference shows what was added, removed, renamed and changed`() throws {
         let older = ModelVersion(
             names: ["1"],
             model: try ManagedObjectModel(entities: [
@@ -155,8 +151,7 @@ struct DiagramTests {
         try expectDrawn(diagram, "difference")
     }
 
-    @Test("a model without entities, and versions without a difference, are pictures too")
-    func nothing() throws {
+    @Test func `a model without entities, and versions without a difference, are pictures too`() throws {
         let model = try ManagedObjectModel(entities: [])
         let diagram = try Diagram(model, title: "")
         #expect(diagram.mermaid == "%%  \nclassDiagram\n  note \"There is nothing to draw\"\n")
@@ -165,8 +160,7 @@ struct DiagramTests {
         try expectDrawn(difference, "no difference")
     }
 
-    @Test("a program that is not there is named with the command that installs it")
-    func withoutGraphviz() throws {
+    @Test func `a program that is not there is named with the command that installs it`() throws {
         do {
             _ = try Graphviz.svg(Diagram(title: "x"), program: "no-such-dot")
             Issue.record("drawn by nothing")
@@ -175,8 +169,8 @@ struct DiagramTests {
         }
     }
 
-    @Test("models of the corpus are drawn", .enabled(if: Corpus.isAvailable))
-    func corpus() throws {
+    @Test(.enabled(if: Corpus.isAvailable))
+    func `models of the corpus are drawn`() throws {
         let bundles = Corpus.paths { $0.hasSuffix(".xcdatamodeld") }
         let chosen = Corpus.isAskedWhole ? bundles : bundles.enumerated().filter { $0.offset % 9 == 0 }.map(\.element)
         #expect(!chosen.isEmpty)

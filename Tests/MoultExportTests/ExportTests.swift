@@ -53,8 +53,7 @@ struct ExportTests {
         try ExportWriter(format, isExact: true).write(store, selection, versions: nil, to: path)
     }
 
-    @Test("CSV, JSON Lines and the database hold the same, with every object of the store once")
-    func forms() throws {
+    @Test func `CSV, JSON Lines and the database hold the same, with every object of the store once`() throws {
         let store = try SampleStore()
         let folder = store.folder.path
         _ = try write(store.path, .csv, folder + "/csv")
@@ -82,8 +81,7 @@ struct ExportTests {
                 == "1\n")
     }
 
-    @Test("dates, UUIDs and files are as the witness has them")
-    func values() throws {
+    @Test func `dates, UUIDs and files are as the witness has them`() throws {
         let store = try SampleStore(isHostile: false)
         _ = try write(store.path, .sqlite, store.folder.path + "/plain.sqlite")
         var dates = 0
@@ -106,8 +104,7 @@ struct ExportTests {
         #expect(dates > 10)
     }
 
-    @Test("a selection takes the objects of a predicate, so many of them, and these columns")
-    func selection() throws {
+    @Test func `a selection takes the objects of a predicate, so many of them, and these columns`() throws {
         let store = try SampleStore(isHostile: false)
         _ = try SQLiteShell.run(store.path, "UPDATE ZINGREDIENT SET ZNAME = 'salt', ZDISH = 3 WHERE Z_PK IN (2, 5, 7)")
         let path = store.folder.path + "/part"
@@ -128,8 +125,7 @@ struct ExportTests {
         #expect("\(links.parts[1].rows)\n" == owners)
     }
 
-    @Test("what is not there is refused with what there is, and leaves nothing")
-    func wrong() throws {
+    @Test func `what is not there is refused with what there is, and leaves nothing`() throws {
         let store = try SampleStore(count: 3)
         let before = try FileManager.default.contentsOfDirectory(atPath: store.folder.path)
         for selection: StoreExport.Selection in [
@@ -144,8 +140,7 @@ struct ExportTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: store.folder.path).sorted() == before.sorted())
     }
 
-    @Test("a name of an entity is a plain name of a file, and two that differ in case are two files")
-    func fileNames() throws {
+    @Test func `a name of an entity is a plain name of a file, and two that differ in case are two files`() throws {
         let folder = try ScratchFolder()
         let model = try ManagedObjectModel(entities: [
             EntityDescription(name: "../A/b", attributes: [.init(name: "=x", type: .string)]),

@@ -13,8 +13,8 @@ struct RunProfileTests {
             phase: phase, fraction: 0, rows: rows, totalRows: 10, bytes: 0, message: message, table: table)
     }
 
-    @Test("a phase lasts until the next begins or it was told of last, and a statement until the one before has ended")
-    func spans() throws {
+    @Test
+    func `a phase lasts until the next begins or its last report, a statement from the end of the one before`() throws {
         let profile = RunProfile(begun: 1_000)
         profile.note(progress(.lock), at: 1_000)
         profile.note(progress(.backup), at: 3_000)
@@ -50,8 +50,7 @@ struct RunProfileTests {
         #expect(lines[1].hasPrefix("backup") && lines.last?.hasPrefix("The backup takes longest") == true, "\(lines)")
     }
 
-    @Test("a run that tells nothing has an empty profile")
-    func empty() {
+    @Test func `a run that tells nothing has an empty profile`() {
         let profile = RunProfile(begun: 5)
         profile.end(at: 4)
         #expect(profile.spans == [] && profile.lines(style: .plain) == [])

@@ -18,8 +18,7 @@ struct StandInTests {
         "https://example.org/a%20b", "Q3 2021", "x", "anna smith", "Жанна", "Ж", "🎉🎊",
     ]
 
-    @Test("a text has as many characters of the same kinds, and another text")
-    func form() {
+    @Test func `a text has as many characters of the same kinds, and another text`() {
         let (_, new) = made(of: Self.words)
         for text in Self.words {
             let standIn = new(text)
@@ -38,8 +37,7 @@ struct StandInTests {
             new("https://example.org/a%20b").hasSuffix("%20" + String(new("https://example.org/a%20b").last ?? " ")))
     }
 
-    @Test("different texts have different stand-ins in the same order, for any seed")
-    func order() {
+    @Test func `different texts have different stand-ins in the same order, for any seed`() {
         var generator = SeededGenerator(seed: 9)
         for seed in 1...20 as ClosedRange<UInt64> {
             let texts = (0..<300).map { _ in
@@ -57,8 +55,7 @@ struct StandInTests {
         }
     }
 
-    @Test("a text that can be converted can be converted afterwards, and one that cannot, cannot")
-    func kinds() {
+    @Test func `a text that can be converted can be converted afterwards, and one that cannot, cannot`() {
         let texts = [
             "40000", "7", "-31", "007", "12.50", "1e5", "0.333", "12345678901234567890", "12ab", "yes", "TRUE", "nan",
             "2021-03-04", "2021-03-04T10:11:12Z", "2021-13-44", "6BA7B810-9DAD-11D1-80B4-00C04FD430C8",
@@ -80,8 +77,7 @@ struct StandInTests {
         #expect(upper.lowercased() == new("6ba7b810-9dad-11d1-80b4-00c04fd430c8") && upper.contains("-1"))
     }
 
-    @Test("numbers stay in order, of as many digits, and on their side of every limit")
-    func numbers() {
+    @Test func `numbers stay in order, of as many digits, and on their side of every limit`() {
         var generator = SeededGenerator(seed: 3)
         var numbers: Set<Int64> = [
             0, 5, -9, .min, .max, 32_767, 32_768, -32_768, -32_769, 2_147_483_647, 2_147_483_648,
@@ -104,8 +100,7 @@ struct StandInTests {
         #expect(zip(sorted, new).count { $0 == $1 } < 60)
     }
 
-    @Test("a number with a fraction keeps its digits behind the point, and bytes their count")
-    func others() {
+    @Test func `a number with a fraction keeps its digits behind the point, and bytes their count`() {
         let standIns = StandIns(seed: 1, words: ModelWords([]))
         let reals = [12.5, 12.75, -1234.0625, 0.1, 4.75, 1e300, -0.0, Double.infinity, 99.99]
         let blobs = (0..<200).map { count in (0..<count % 40).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ count) } }

@@ -22,9 +22,8 @@ struct StoreImportTests {
         }
     }
 
-    @Test(
-        "what an export has written comes back as it was, in both forms", arguments: [ExportWriter.Format.csv, .jsonl])
-    func roundTrip(format: ExportWriter.Format) throws {
+    @Test(arguments: [ExportWriter.Format.csv, .jsonl])
+    func `what an export has written comes back as it was, in both forms`(format: ExportWriter.Format) throws {
         let store = try SampleStore()
         let folder = store.folder.path
         // No document has a date outside the calendar and a number that is none.
@@ -57,8 +56,7 @@ struct StoreImportTests {
         }
     }
 
-    @Test("a text that a spreadsheet takes for a formula comes back as it was, with apostrophes of its own too")
-    func formulas() throws {
+    @Test func `a text that a spreadsheet takes for a formula comes back as it was, even with apostrophes`() throws {
         let store = try SampleStore(count: 12)
         let texts = ["=1", "'=1", "''=1", "'", "'a", "\r\n=", "=\u{301}", "\u{FF1D}1", "\n", "-", "'\r\n", "''"]
         for (place, text) in texts.enumerated() {
@@ -76,8 +74,7 @@ struct StoreImportTests {
         #expect(names[0] == names[1] && outcome.guarded >= 9)
     }
 
-    @Test("a destination is named by its key in the store, by a unique value, or in a list")
-    func destinations() throws {
+    @Test func `a destination is named by its key in the store, by a unique value, or in a list`() throws {
         let store = try SampleStore(count: 1)
         let new = try Empty(store.model, in: store.folder)
         func take(_ name: String, _ text: String) throws -> [String: Int] {
@@ -99,8 +96,7 @@ struct StoreImportTests {
         #expect(try SQLiteShell.run(new.path, "SELECT hex(ZABINARY), ZISHOT FROM ZDISH WHERE Z_PK = 3") == "0102|1\n")
     }
 
-    @Test("a row that does not fit is named by its line, and nothing is imported")
-    func refusals() throws {
+    @Test func `a row that does not fit is named by its line, and nothing is imported`() throws {
         let model = try ManagedObjectModel(entities: [
             EntityDescription(
                 name: "User",

@@ -9,15 +9,13 @@ import Testing
 /// Views give what the witness in Python gives, which knows nothing of them.
 @Suite("Views")
 struct ViewsTests {
-    @Test("a store with every type and hostile names reads through its views as the witness reads it")
-    func sample() throws {
+    @Test func `a store with every type and hostile names reads through its views as the witness reads it`() throws {
         let store = try SampleStore()
         let compared = try ViewComparison(store.path, original: store.path, model: store.model).run()
         #expect(compared > 1_500)
     }
 
-    @Test("an entity with a name that SQLite reserves has a view and an exported table of another name")
-    func reservedName() throws {
+    @Test func `an entity with a name that SQLite reserves has a view and an exported table of another name`() throws {
         let folder = try ScratchFolder()
         let path = folder.path + "/s.sqlite"
         let entity = EntityDescription(name: "sqlite_thing", attributes: [.init(name: "word", type: .string)])
@@ -35,8 +33,8 @@ struct ViewsTests {
         #expect(try SQLiteShell.run(written, "SELECT word FROM _sqlite_thing") == "a\n")
     }
 
-    @Test("real stores read through their views as the witness reads them", .enabled(if: Corpus.isAvailable))
-    func corpus() throws {
+    @Test(.enabled(if: Corpus.isAvailable))
+    func `real stores read through their views as the witness reads them`() throws {
         let stores = CorpusStores.distinct
         let chosen = Corpus.isAskedWhole ? stores : stores.enumerated().filter { $0.offset % 6 == 0 }.map(\.element)
         var compared = 0
@@ -48,8 +46,7 @@ struct ViewsTests {
         #expect(compared > 100)
     }
 
-    @Test("the script runs in a session that has the store open, and in one that has it attached")
-    func script() throws {
+    @Test func `the script runs in a session that has the store open, and in one that has it attached`() throws {
         let store = try SampleStore(count: 5)
         let views = try StoreProbe.read(store.path) { StoreViews(try StoreContents($0, in: nil)) }
         let script = store.folder.path + "/views.sql"
@@ -67,8 +64,7 @@ struct ViewsTests {
         #expect(columns == ["Z_PK", "entity", "Entity_2", "z_pk_2"])
     }
 
-    @Test("a copy is whole, in one file, and has the views for good; a path that is taken is refused")
-    func copy() throws {
+    @Test func `a copy is whole, in one file, and has the views for good; a path that is taken is refused`() throws {
         let store = try SampleStore(count: 5)
         // A store in use: what is only in the log is in the copy.
         let writer = try SQLiteProcess(store.path)
@@ -86,8 +82,7 @@ struct ViewsTests {
         writer.end()
     }
 
-    @Test("a store without a model has views with its own column names")
-    func withoutModel() throws {
+    @Test func `a store without a model has views with its own column names`() throws {
         let store = try SampleStore(count: 5)
         _ = try SQLiteShell.run(store.path, "DROP TABLE Z_MODELCACHE; UPDATE ZDISH SET ZADATE = 0.5 WHERE Z_PK = 1")
         let path = store.folder.path + "/copy.sqlite"
@@ -99,8 +94,8 @@ struct ViewsTests {
         #expect(shown == "Dish|2001-01-01T00:00:00.500Z\n5\n1\n")
     }
 
-    @Test("a query reads; what writes, attaches, or is more than one statement is refused with SQLite's words")
-    func queries() throws {
+    @Test
+    func `a query reads; what writes, attaches, or is more than one statement is refused with SQLite's words`() throws {
         let store = try SampleStore(count: 5)
         func rows(_ sql: String) throws -> [[SQLiteValue]] {
             let probe = try StoreProbe(store.path)

@@ -8,8 +8,8 @@ import Testing
 
 @Suite("The manifest of a fleet")
 struct FleetManifestTests {
-    @Test("every store is read back as it was planned, in shards of equal work, with the digest that Python computes")
-    func round() throws {
+    @Test
+    func `every store is read back as planned, in shards of equal work, with the digest that Python computes`() throws {
         let ground = try FleetGround()
         for number in 0..<20 { try ground.store("s/\(number).db", version: number % 3) }
         let (path, summary) = try ground.plan(["\(ground.path)/s"], shards: 4)
@@ -30,8 +30,7 @@ struct FleetManifestTests {
         #expect(python.exit == 0, "\(python.output)")
     }
 
-    @Test("a store has the facts that the sqlite3 shell and stat tell")
-    func facts() throws {
+    @Test func `a store has the facts that the sqlite3 shell and stat tell`() throws {
         let ground = try FleetGround()
         let store = try ground.store("one")
         _ = try SQLiteShell.run(store, "UPDATE Z_PRIMARYKEY SET Z_MAX = 5 WHERE Z_NAME = 'Post'")
@@ -55,8 +54,7 @@ struct FleetManifestTests {
         }
     }
 
-    @Test("a manifest that was edited, cut off, or made of two is refused, and says what to do")
-    func refused() throws {
+    @Test func `a manifest that was edited, cut off, or made of two is refused, and says what to do`() throws {
         let ground = try FleetGround()
         for number in 0..<5 { try ground.store("s/\(number).db") }
         let (path, _) = try ground.plan(["\(ground.path)/s"])
@@ -75,8 +73,7 @@ struct FleetManifestTests {
         #expect(newer?.message.contains("does not know") == true)
     }
 
-    @Test("shards get work as equal as greedy sharing makes it")
-    func shares() {
+    @Test func `shards get work as equal as greedy sharing makes it`() {
         var shares = ShardShares(3)
         var totals = [Double](repeating: 0, count: 3)
         var generator = SystemRandomNumberGenerator()
@@ -90,8 +87,7 @@ struct FleetManifestTests {
         }
     }
 
-    @Test("a plan that was killed in the middle of a line continues, and is the plan of one call")
-    func resumed() throws {
+    @Test func `a plan that was killed in the middle of a line continues, and is the plan of one call`() throws {
         let ground = try FleetGround()
         for number in 0..<8 { try ground.store("s/\(number).db") }
         let (path, _) = try ground.plan(["\(ground.path)/s"])

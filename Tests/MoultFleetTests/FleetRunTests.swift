@@ -22,8 +22,7 @@ struct FleetRunTests {
         try ShardIndex.index(text, of: count) { environment[$0] }
     }
 
-    @Test("the index of a shard is what the command line says, otherwise what the engine says, and never a count")
-    func shard() throws {
+    @Test func `the index of a shard is the command line's, otherwise the engine's, and never a count`() throws {
         #expect(try index("3/8", 8) == 3 && index("3", 8) == 3)
         #expect(try index(nil, 8, ["SLURM_ARRAY_TASK_ID": "5", "SLURM_ARRAY_TASK_COUNT": "2"]) == 5)
         #expect(try index(nil, 8, ["JOB_COMPLETION_INDEX": "0"]) == 0)
@@ -33,8 +32,7 @@ struct FleetRunTests {
         #expect(try index(nil, 8) == nil && index(nil, 1, ["SLURM_ARRAY_TASK_ID": "5"]) == nil)
     }
 
-    @Test("a count that is not the manifest's, and a number that is no shard of it, are refused")
-    func wrongShard() {
+    @Test func `a count that is not the manifest's, and a number that is no shard of it, are refused`() {
         for (text, environment) in [
             ("3/9", [:]), ("8", [:]), ("-1", [:]), ("x", [:]), ("1/x", [:]), ("1/2/3", [:]),
             (nil, ["SLURM_ARRAY_TASK_ID": "8"]), (nil, ["CI_NODE_INDEX": "0"]), (nil, ["JOB_COMPLETION_INDEX": ""]),
@@ -46,8 +44,7 @@ struct FleetRunTests {
 
     // MARK: - The order
 
-    @Test("the largest store comes first, on the device with the least to do; a suspect last, and alone")
-    func order() {
+    @Test func `the largest store comes first, on the device with the least to do; a suspect last, and alone`() {
         var tasks = [
             FleetTask(entry(1, estimate: 1)), FleetTask(entry(2, estimate: 9)),
             FleetTask(entry(3, device: 2, estimate: 5)),
@@ -66,8 +63,7 @@ struct FleetRunTests {
         #expect(queue.count == 0)
     }
 
-    @Test("a canary has stores of every version and size, and at least one")
-    func canary() {
+    @Test func `a canary has stores of every version and size, and at least one`() {
         let entries = (1...200).map { entry($0, version: $0 <= 100 ? "A" : "B") }
         let chosen = Canary.chosen(entries, share: 0.05)
         #expect(chosen.count == 10 && chosen.count { $0 <= 100 } == 5)
@@ -78,8 +74,8 @@ struct FleetRunTests {
 
     // MARK: - Attempts and results
 
-    @Test("what a dead run leaves open makes its stores suspects, and a death only of one that was alone")
-    func attempts() throws {
+    @Test
+    func `what a dead run leaves open makes its stores suspects, and a death only of one that was alone`() throws {
         let folder = try ScratchFolder()
         let shard = ResultsFolder(folder.path).shard(0)
         try shard.make()
@@ -101,8 +97,7 @@ struct FleetRunTests {
         #expect(try log.records(isAfterwards: true)[2] == nil)
     }
 
-    @Test("results are read whole while they are written and joined; a torn one is none")
-    func results() throws {
+    @Test func `results are read whole while they are written and joined; a torn one is none`() throws {
         let folder = try ScratchFolder()
         let shard = ResultsFolder(folder.path).shard(0)
         try shard.make()
@@ -126,8 +121,7 @@ struct FleetRunTests {
         #expect(try shard.contents().results[1]?.state == .rolledBack)
     }
 
-    @Test("a folder belongs to one manifest, one verb and its options")
-    func purpose() throws {
+    @Test func `a folder belongs to one manifest, one verb and its options`() throws {
         let folder = try ScratchFolder()
         let results = ResultsFolder(folder.path + "/r")
         let ground = try FleetGround()
@@ -147,8 +141,7 @@ struct FleetRunTests {
         }
     }
 
-    @Test("one shard has one run at a time, and its lock ends with the process")
-    func lock() throws {
+    @Test func `one shard has one run at a time, and its lock ends with the process`() throws {
         let folder = try ScratchFolder()
         let shard = ResultsFolder(folder.path).shard(0)
         try shard.make()
@@ -158,8 +151,7 @@ struct FleetRunTests {
         withExtendedLifetime(held) {}
     }
 
-    @Test("files that a killed process has not finished are removed by the next one, and no others")
-    func unfinished() throws {
+    @Test func `files that a killed process has not finished are removed by the next one, and no others`() throws {
         let folder = try ScratchFolder()
         let shard = ResultsFolder(folder.path).shard(0)
         try shard.make()
@@ -173,8 +165,8 @@ struct FleetRunTests {
 
     // MARK: - Where stores are
 
-    @Test("a store on a file system that machines share is refused, with what to do; one on a disk is not")
-    func shared() throws {
+    @Test
+    func `a store on a file system that machines share is refused, with what to do; one on a disk is not`() throws {
         for type in ["nfs", "nfs4", "lustre", "cifs", "ceph", "9p", "fuse.sshfs"] {
             let refusal = try #require(SharedFileSystem.refusal(of: entry(1), on: type))
             #expect(refusal.message.contains(type) && refusal.remedy.contains("moult validate"))
@@ -184,8 +176,7 @@ struct FleetRunTests {
         }
     }
 
-    @Test("the type of a path's file system is that of the last mount at the longest place above it")
-    func mounts() {
+    @Test func `the type of a path's file system is that of the last mount at the longest place above it`() {
         let table = MountTable(
             """
             22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw
@@ -203,9 +194,7 @@ struct FleetRunTests {
 
     // MARK: - Slurm
 
-    @Test(
-        "the jobs are an array of as many tasks as there are shards, a merge, and before them the canary that decides")
-    func slurm() throws {
+    @Test func `the jobs are a canary, an array with one task for each shard, and a merge`() throws {
         var array = SlurmArray(manifest: "/f/fleet one.jsonl", results: "/f/r", shards: 12, program: "/usr/bin/moult")
         #expect(array.scripts.map(\.name) == ["run", "merge"])
         array.canary = (0.01, 0.02)

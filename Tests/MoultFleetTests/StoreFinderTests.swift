@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Finding the stores of a fleet")
 struct StoreFinderTests {
-    @Test("a store is found by what it contains, once, whatever names lead to it; nothing else is listed")
-    func found() throws {
+    @Test
+    func `a store is found by what it contains, once, whatever names lead to it; nothing else is listed`() throws {
         let ground = try FleetGround()
         let files = FileManager.default
         let plain = try ground.store("s/a/no-suffix")
@@ -29,8 +29,7 @@ struct StoreFinderTests {
         #expect(try ground.entries(path).flatMap(\.findings).map(\.code) == ["hard-linked"])
     }
 
-    @Test("a root that names nothing is an error, and a line of a list that does so is reported")
-    func missing() throws {
+    @Test func `a root that names nothing is an error, and a line of a list that does so is reported`() throws {
         let ground = try FleetGround()
         let store = try ground.store("one")
         #expect(throws: (any Error).self) { try ground.plan([ground.path + "/nothing"]) }
@@ -42,8 +41,7 @@ struct StoreFinderTests {
         #expect(summary.missed.first?.place == ground.path + "/gone")
     }
 
-    @Test("a damaged database is listed as unreadable, with the reason; one of no version as unknown")
-    func damaged() throws {
+    @Test func `a damaged database is listed as unreadable, with the reason; one of no version as unknown`() throws {
         let ground = try FleetGround()
         let store = try ground.store("s/damaged")
         let file = try #require(FileHandle(forUpdatingAtPath: store))
@@ -58,8 +56,7 @@ struct StoreFinderTests {
         #expect(entries.allSatisfy { !$0.findings.isEmpty })
     }
 
-    @Test("the stores of a device's backup have their names on the device")
-    func deviceBackup() throws {
+    @Test func `the stores of a device's backup have their names on the device`() throws {
         let ground = try FleetGround()
         let identifier = "31bb7ba8914766d4ba40d6dfb6113c8b614be442"
         try ground.store("b/31/\(identifier)")
@@ -78,8 +75,7 @@ struct StoreFinderTests {
         #expect(SharedFileSystem.refusal(of: entries[0], on: "ext4")?.code == .unsupported)
     }
 
-    @Test("planning changes no byte and no time of any file")
-    func untouched() throws {
+    @Test func `planning changes no byte and no time of any file`() throws {
         let ground = try FleetGround()
         for number in 0..<5 { try ground.store("s/\(number)") }
         let look = ["-c", "cd '\(ground.path)/s' && find . -printf '%p %T@ %C@ %s\\n' | sort; sha256sum *"]

@@ -18,8 +18,7 @@ import Testing
         return container
     }
 
-    @Test("every attribute type and kind of relationship comes back from the store")
-    func roundTrip() throws {
+    @Test func `every attribute type and kind of relationship comes back from the store`() throws {
         let folder = try ScratchFolder()
         let id = UUID()
         do {

@@ -64,8 +64,8 @@ import Testing
         ),
     ]
 
-    @Test("names the reason and what to write", arguments: lacking.indices)
-    func written(_ position: Int) throws {
+    @Test(arguments: lacking.indices)
+    func `names the reason and what to write`(_ position: Int) throws {
         let sample = Self.lacking[position]
         let model = try Self.model { post, _ in sample.change(&post) }
         let report = try Coexistence(of: model, with: Self.model())
@@ -92,8 +92,8 @@ import Testing
         ),
     ]
 
-    @Test("names what SwiftData cannot say", arguments: beyond.indices)
-    func unspeakable(_ position: Int) throws {
+    @Test(arguments: beyond.indices)
+    func `names what SwiftData cannot say`(_ position: Int) throws {
         let sample = Self.beyond[position]
         let report = try Coexistence(of: Self.model { post, _ in sample.change(&post) })
         let post = try #require(report.entities.first { $0.name == "Post" })
@@ -102,8 +102,7 @@ import Testing
         #expect(reason.remedy.contains(sample.remedy), "\(reason)")
     }
 
-    @Test("what is not hashed is no reason")
-    func unhashed() throws {
+    @Test func `what is not hashed is no reason`() throws {
         let model = try Self.model { post, tag in
             post.managedObjectClassName = "Post"
             post.userInfo = ["a": "b"]
@@ -115,8 +114,7 @@ import Testing
         #expect(report.isEqual && report.entities.allSatisfy(\.reasons.isEmpty))
     }
 
-    @Test("classes and entities that only one side has")
-    func missing() throws {
+    @Test func `classes and entities that only one side has`() throws {
         let small = ModelVersion(names: ["s"], model: try ManagedObjectModel(entities: [.init(name: "Other")]))
         let report = try Coexistence(of: Self.model(), with: small)
         #expect(report.entities.map(\.name) == ["Note", "Other", "Post", "Tag"])
@@ -126,8 +124,7 @@ import Testing
     }
 
     /// Every pair of variants: the report is equal just where the hashes are, and an unequal entity has a reason.
-    @Test("an entity that differs always has a reason")
-    func everyPair() throws {
+    @Test func `an entity that differs always has a reason`() throws {
         let changes = (Self.lacking + Self.beyond).map(\.change)
         let models = try [Self.model()] + changes.map { change in try Self.model { post, _ in change(&post) } }
         for model in models {

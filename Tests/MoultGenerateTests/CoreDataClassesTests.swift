@@ -14,8 +14,7 @@ import Testing
     }
 
     /// What Xcode 15 makes of such an entity, as many public repositories have it.
-    @Test("for Core Data they are Xcode's, below the header")
-    func xcode() throws {
+    @Test func `for Core Data they are Xcode's, below the header`() throws {
         let model = try ManagedObjectModel(entities: [
             EntityDescription(
                 name: "Photo", managedObjectClassName: "Photo",
@@ -95,8 +94,7 @@ import Testing
                 """)
     }
 
-    @Test("an ordered relationship has Xcode's ten accessors")
-    func ordered() throws {
+    @Test func `an ordered relationship has Xcode's ten accessors`() throws {
         let files = try CoreDataClasses(Shelf.model(), .coreData, .whole).files
         let text = try #require(files.first { $0.name == "Author+CoreDataProperties.swift" }).text
         let selectors = text.split(separator: "\n").filter { $0.contains("@objc(") }.map {
@@ -113,8 +111,7 @@ import Testing
         #expect(editor.contains("public class Editor: Author {"))
     }
 
-    @Test("the model's own choice, categories alone, and entities without a class")
-    func choices() throws {
+    @Test func `the model's own choice, categories alone, and entities without a class`() throws {
         var entities = try Shelf.model().entities
         entities[0].codeGenerationType = "category"
         entities[3].codeGenerationType = nil
@@ -137,8 +134,7 @@ import Testing
         #expect(book.contains("public func addToTags(_ value: NSManagedObject)"))
     }
 
-    @Test("names that hide Foundation's or the language's are escaped and qualified")
-    func names() throws {
+    @Test func `names that hide Foundation's or the language's are escaped and qualified`() throws {
         let model = try ManagedObjectModel(entities: [
             EntityDescription(
                 name: "Data", managedObjectClassName: "Data",
@@ -149,8 +145,7 @@ import Testing
         #expect(text.contains("@NSManaged public var `protocol`: String?"))
     }
 
-    @Test("a class that Swift cannot have, and a class of two entities, are refused")
-    func refused() throws {
+    @Test func `a class that Swift cannot have, and a class of two entities, are refused`() throws {
         func model(_ first: String, _ second: String) throws -> ManagedObjectModel {
             try ManagedObjectModel(entities: [
                 EntityDescription(name: "A", managedObjectClassName: first),

@@ -27,15 +27,15 @@ import Testing
         }
     }
 
-    @Test("SwiftData's models and plan") func swiftData() throws {
+    @Test func `SwiftData's models and plan`() throws {
         try check(SwiftDataModels(Fleet.versions(), named: "Fleet").files, in: "Fleet")
     }
 
-    @Test("MoultCoreData's classes") func moult() throws {
+    @Test func `MoultCoreData's classes`() throws {
         try check(CoreDataClasses(Shelf.model(classes: "Own"), .moult, .whole).files, in: "Own")
     }
 
-    @Test("one source for Core Data and MoultNSCoreData") func both() throws {
+    @Test func `one source for Core Data and MoultNSCoreData`() throws {
         try check(CoreDataClasses(Shelf.model(classes: "Both"), .both, .whole).files, in: "Both")
     }
 }

@@ -23,8 +23,7 @@ struct MigrationTestsTests {
         return MigrationTests(named: "Forum", ofModelAt: "Forum.xcdatamodeld", imports: [], pairs: pairs)
     }
 
-    @Test("each pair has what its mapping carries over, renames with both names, and nothing that is removed or new")
-    func keeps() throws {
+    @Test func `each pair has what its mapping carries over, renames with both names, and nothing else`() throws {
         let text = try Self.tests(try Self.versions()).merged(into: nil, place: "").text
         let parts = text.components(separatedBy: Self.mark)
         #expect(parts.count == 5)
@@ -36,8 +35,8 @@ struct MigrationTestsTests {
         #expect(!first.contains("editedAt") && !first.contains("viewCount"), "\(first)")
     }
 
-    @Test("what a person has edited stays, what nobody has edited is written again, and new pairs are added")
-    func edits() throws {
+    @Test
+    func `what a person has edited stays, what nobody has edited is written again, and new pairs are added`() throws {
         let before = try Self.tests(try Self.versions(["Forum", "Forum 2"])).merged(into: nil, place: "")
         #expect(before.fates == [.added])
         let whole = try Self.tests(try Self.versions())
@@ -56,8 +55,7 @@ struct MigrationTestsTests {
         #expect(fewer.text.contains("// moult: Forum → Forum 2, ") && !fewer.text.contains("Forum → Forum 3, "))
     }
 
-    @Test("a file without a list of pairs is refused")
-    func foreign() throws {
+    @Test func `a file without a list of pairs is refused`() throws {
         let error = #expect(throws: MigrationError.self) {
             try Self.tests(try Self.versions()).merged(into: "import Testing\n", place: "Tests.swift")
         }

@@ -14,8 +14,7 @@ import Testing
         return container
     }
 
-    @Test("every attribute type and kind of relationship comes back from the store")
-    func roundTrip() async throws {
+    @Test func `every attribute type and kind of relationship comes back from the store`() async throws {
         let folder = try ScratchFolder()
         let id = UUID()
         do {

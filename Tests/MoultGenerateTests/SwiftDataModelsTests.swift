@@ -10,8 +10,7 @@ import Testing
         return VersionHashes(of: try schema.managedObjectModel()).entities
     }
 
-    @Test("every version has the model's hashes")
-    func hashes() throws {
+    @Test func `every version has the model's hashes`() throws {
         let models = try Fleet.versions().versions
         let types: [any VersionedSchema.Type] = [FleetV1.self, FleetV2.self, FleetV3.self]
         for (model, type) in zip(models, types) {
@@ -22,8 +21,7 @@ import Testing
         }
     }
 
-    @Test("defaults and original names are the model's")
-    func details() throws {
+    @Test func `defaults and original names are the model's`() throws {
         let model = try Schema(versionedSchema: FleetV2.self).managedObjectModel()
         let ship = try #require(model.entity("Ship"))
         let wanted = try #require(try Fleet.model(hull: "body").entity("Ship"))
@@ -36,8 +34,7 @@ import Testing
         #expect(ship.fetchIndexes.count == 2)
     }
 
-    @Test("the plan has a stage for every edge, and lacks only the code that its comment asks for")
-    func plan() throws {
+    @Test func `the plan has a stage for every edge, and lacks only the code that its comment asks for`() throws {
         #expect(FleetMigrationPlan.stages.count == FleetMigrationPlan.schemas.count - 1)
         let error = #expect(throws: (any Error).self) { try FleetMigrationPlan.validate() }
         #expect("\(String(describing: error))".contains("Ship.flag is required and has no default value"))
@@ -45,8 +42,7 @@ import Testing
         #expect(file.contains("// Ship.flag is required and has no default value for the existing objects."))
     }
 
-    @Test("versions that differ only in what SwiftData does not know are one version")
-    func joined() throws {
+    @Test func `versions that differ only in what SwiftData does not know are one version`() throws {
         let plain = EntityDescription(name: "A", attributes: [.init(name: "x", type: .string)])
         var ordered = plain
         ordered.isAbstract = true
@@ -57,8 +53,7 @@ import Testing
         #expect(try SwiftDataModels(versions, named: "two").versions.map(\.name) == ["TwoV1"])
     }
 
-    @Test("numbers of the model are the version identifiers, if they ascend")
-    func identifiers() throws {
+    @Test func `numbers of the model are the version identifiers, if they ascend`() throws {
         func text(_ numbers: [String]) throws -> String {
             let versions = try numbers.enumerated().map { position, number in
                 let attribute = AttributeDescription(name: "x\(position)", type: .string)

@@ -16,8 +16,8 @@ struct CorpusLintTests {
             (try? ModelBundle(contentsOf: path)).map { (path, $0) }
         }
 
-    @Test("every model is linted, and its errors about inference are those of the plan, no more and no fewer")
-    func agreesWithPlan() throws {
+    @Test
+    func `every model is linted, and its errors about inference are those of the plan, no more and no fewer`() throws {
         #expect(Self.models.count >= 15)
         for (path, bundle) in Self.models {
             let findings = Lint().findings(in: try LintSubject(bundle), path: path)
@@ -36,8 +36,7 @@ struct CorpusLintTests {
         }
     }
 
-    @Test("no other error is reported without something to compare with, since these models shipped")
-    func noFalseErrors() throws {
+    @Test func `no other error is reported without something to compare with, since these models shipped`() throws {
         for (path, bundle) in Self.models {
             let errors = Lint().findings(in: try LintSubject(bundle), path: path).filter {
                 $0.severity == .error && $0.rule.category != .infer
@@ -46,8 +45,7 @@ struct CorpusLintTests {
         }
     }
 
-    @Test("the longest model has the findings that were judged one by one, and no others")
-    func judged() throws {
+    @Test func `the longest model has the findings that were judged one by one, and no others`() throws {
         let (path, bundle) = try #require(Self.models.max { $0.bundle.versions.count < $1.bundle.versions.count })
         try #require(bundle.versions.count == 117)
         let table = try String(
@@ -122,8 +120,7 @@ struct CorpusLintTests {
             })
     }
 
-    @Test("between two commits of a model, what the hashes prove is called edited or deleted, and nothing else")
-    func releasedVersions() throws {
+    @Test func `between two commits of a model, only what the hashes prove is called edited or deleted`() throws {
         var (pairs, edited, deleted) = (0, 0, 0)
         for (olderPath, newerPath) in Self.pairs(Self.all) {
             guard let older = try? ModelBundle(contentsOf: olderPath),
@@ -150,9 +147,7 @@ struct CorpusLintTests {
         #expect(pairs >= 40 && edited >= 10, "\(pairs) \(edited)")
     }
 
-    @Test(
-        "between two commits of a compiled model, what Xcode's own hashes prove is edited or deleted, and nothing else")
-    func compiledVersions() throws {
+    @Test func `between commits of a compiled model, only what Xcode's hashes prove is edited or deleted`() throws {
         var (pairs, edited, deleted) = (0, 0, 0)
         for (olderPath, newerPath) in Self.pairs(Corpus.paths { $0.hasSuffix(".momd") }) {
             let (was, now) = (try? Self.compiledHashes(of: olderPath), try? Self.compiledHashes(of: newerPath))
@@ -174,8 +169,7 @@ struct CorpusLintTests {
         #expect(pairs >= 10, "\(pairs)")
     }
 
-    @Test("the witness computes the hashes that Xcode's compiler wrote")
-    func witnessHashes() throws {
+    @Test func `the witness computes the hashes that Xcode's compiler wrote`() throws {
         var equal = 0
         for list in Corpus.paths(where: { $0.hasSuffix(".momd") }) {
             let hashes = (try? Self.compiledHashes(of: list)) ?? [:]

@@ -13,8 +13,7 @@ struct FindingTests {
     }
     private static let cloud = Lint(profiles: [.cloudkit])
 
-    @Test("of two findings at one element, each start tag has the corrections of both")
-    func oneElement() throws {
+    @Test func `of two findings at one element, each start tag has the corrections of both`() throws {
         let older = Self.post("<attribute name=\"note\" optional=\"YES\" attributeType=\"String\"/>")
         let newer = Self.post(
             "<attribute name=\"note\" optional=\"YES\" attributeType=\"String\"/>",
@@ -32,8 +31,7 @@ struct FindingTests {
         #expect(try ExampleModel.findings(at: next.path, Self.cloud).allSatisfy { $0.severity == .note })
     }
 
-    @Test("the start tag of a finding that is certain does not declare a rename that may be none")
-    func conditionalEdit() throws {
+    @Test func `the start tag of a finding that is certain does not declare a rename that may be none`() throws {
         let older = Self.post("<attribute name=\"stars\" attributeType=\"String\" defaultValueString=\"\"/>")
         let newer = Self.post("<attribute name=\"rating\" attributeType=\"String\"/>")
         let model = try ExampleModel(LintExample(from: older, to: newer))
@@ -44,8 +42,7 @@ struct FindingTests {
         #expect(!cloud.contains("elementID"), "\(cloud)")
     }
 
-    @Test("of a released version, a finding asks for a new version, which has neither that finding nor an error")
-    func releasedVersion() throws {
+    @Test func `a finding of a released version asks for a new version, which has neither it nor an error`() throws {
         let transformable = "<attribute name=\"tags\" optional=\"YES\" attributeType=\"Transformable\"/>"
         func authored(_ ordered: String, _ attribute: String) -> String {
             """
@@ -76,24 +73,21 @@ struct FindingTests {
         #expect(!found.contains { $0.severity == .error }, "\(found.map(\.message))")
     }
 
-    @Test(
-        "what the compiler refuses is an error at its line",
-        arguments: [
-            "<attribute name=\"2nd\" optional=\"YES\" attributeType=\"String\"/>",
-            "<attribute name=\"a\" optional=\"YES\"/>",
-            """
-            <fetchedProperty name="own"><fetchRequest name="own" entity="Post" predicateString="title ==="/></fetchedProperty>
-            """,
-        ])
-    func compiler(property: String) throws {
+    @Test(arguments: [
+        "<attribute name=\"2nd\" optional=\"YES\" attributeType=\"String\"/>",
+        "<attribute name=\"a\" optional=\"YES\"/>",
+        """
+        <fetchedProperty name="own"><fetchRequest name="own" entity="Post" predicateString="title ==="/></fetchedProperty>
+        """,
+    ])
+    func `what the compiler refuses is an error at its line`(property: String) throws {
         let model = try ExampleModel(LintExample(Self.post(property)))
         let found = try ExampleModel.findings(at: model.path, Lint()).filter { $0.rule.code == "SHAPE009" }
         #expect(found.count == 1 && found.first?.line == 3, "\(found.map { "\($0.line ?? 0) \($0.message)" })")
         #expect(found.first?.severity == .error)
     }
 
-    @Test("a reference to nothing is reported by its own rule alone")
-    func referenceOnce() throws {
+    @Test func `a reference to nothing is reported by its own rule alone`() throws {
         let index = "<fetchIndex name=\"i\"><fetchIndexElement property=\"body\" type=\"Binary\"/></fetchIndex>"
         let model = try ExampleModel(LintExample(Self.post(index)))
         #expect(try ExampleModel.findings(at: model.path, Lint()).map(\.rule.code) == ["SHAPE002"])
@@ -106,8 +100,8 @@ struct FindingTests {
         "<relationship name=\"\(name)\" optional=\"YES\" toMany=\"YES\" deletionRule=\"\(rule)\" destinationEntity=\"\(destination)\"/>"
     }
 
-    @Test("a circle of cascades is noted once, also over a sub-entity, and a tree or a broken circle is none")
-    func cascadeCircles() throws {
+    @Test
+    func `a circle of cascades is noted once, also over a sub-entity, and a tree or a broken circle is none`() throws {
         func circles(_ entities: String...) throws -> [String] {
             let model = try ExampleModel(LintExample(entities.joined(separator: "\n")))
             return try ExampleModel.findings(at: model.path, Lint()).filter { $0.rule.code == "SHAPE004" }.map {

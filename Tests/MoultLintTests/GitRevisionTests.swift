@@ -38,8 +38,7 @@ struct GitRevisionTests {
         }
     }
 
-    @Test("a new version is no finding, an edited one is")
-    func edit() throws {
+    @Test func `a new version is no finding, an edited one is`() throws {
         let (folder, _, model) = try repository([Self.v1])
         defer { withExtendedLifetime(folder) {} }
         try ExampleModel.write([Self.v2], current: "App 2", to: model)
@@ -52,8 +51,7 @@ struct GitRevisionTests {
         #expect(finding.place == "Post.body" && finding.line == 2)
     }
 
-    @Test("what the other branch has added since is not missing here")
-    func mergeBase() throws {
+    @Test func `what the other branch has added since is not missing here`() throws {
         let (folder, repository, model) = try repository([Self.v1])
         defer { withExtendedLifetime(folder) {} }
         try repository.git("checkout", "--quiet", "-b", "work")
@@ -64,8 +62,8 @@ struct GitRevisionTests {
         #expect(try codes(model, since: "main").isEmpty)
     }
 
-    @Test("a renamed or moved bundle hides no edit", arguments: ["Store.xcdatamodeld", "Sources/App.xcdatamodeld"])
-    func moved(to place: String) throws {
+    @Test(arguments: ["Store.xcdatamodeld", "Sources/App.xcdatamodeld"])
+    func `a renamed or moved bundle hides no edit`(to place: String) throws {
         let (folder, _, model) = try repository([Self.v1, Self.v2])
         let moved = folder.path + "/" + place
         try FileManager.default.createDirectory(atPath: folder.path + "/Sources", withIntermediateDirectories: true)
@@ -75,8 +73,7 @@ struct GitRevisionTests {
         #expect(try codes(moved, since: "HEAD") == ["OPEN001"])
     }
 
-    @Test("a bundle of one version that was renamed and edited with its version is still compared")
-    func renamedWithVersion() throws {
+    @Test func `a bundle of one version that was renamed and edited with its version is still compared`() throws {
         let (folder, _, model) = try repository([Self.v1])
         try FileManager.default.removeItem(atPath: model)
         let renamed = folder.path + "/Store.xcdatamodeld"
@@ -84,8 +81,7 @@ struct GitRevisionTests {
         #expect(try codes(renamed, since: "HEAD") == ["OPEN002"])
     }
 
-    @Test("a version that was renamed is found by its hashes, or edited by its identifier")
-    func renamedVersion() throws {
+    @Test func `a version that was renamed is found by its hashes, or edited by its identifier`() throws {
         let folder = try ScratchFolder()
         let model = folder.path + "/App.xcdatamodeld"
         func write(_ name: String, _ property: String) throws {
@@ -104,8 +100,7 @@ struct GitRevisionTests {
         #expect(try codes(model, since: "HEAD") == ["OPEN001"])
     }
 
-    @Test("steps between released versions are not reported again")
-    func releasedSteps() throws {
+    @Test func `steps between released versions are not reported again`() throws {
         let (folder, _, model) = try repository([Self.v2, Self.version("App 3", Self.title)])
         defer { withExtendedLifetime(folder) {} }
         func removed(since revision: String?) throws -> Int {
@@ -115,8 +110,7 @@ struct GitRevisionTests {
         #expect(try removed(since: "HEAD") == 0)
     }
 
-    @Test("a copy of a model is a model of its own, and new")
-    func copied() throws {
+    @Test func `a copy of a model is a model of its own, and new`() throws {
         let (folder, _, model) = try repository([Self.v1])
         let copy = folder.path + "/Copy.xcdatamodeld"
         try FileManager.default.copyItem(atPath: model, toPath: copy)
@@ -125,8 +119,7 @@ struct GitRevisionTests {
         #expect(error.remedy.contains("leave --since out"))
     }
 
-    @Test("an unknown revision, no common ancestor and no repository are errors with the next step")
-    func refused() throws {
+    @Test func `an unknown revision, no common ancestor and no repository are errors with the next step`() throws {
         let (folder, repository, model) = try repository([Self.v1])
         defer { withExtendedLifetime(folder) {} }
         let unknown = try error("origin/main", model)
@@ -142,8 +135,7 @@ struct GitRevisionTests {
         #expect(outside.exitCode == 2 && outside.message.contains("no git repository"))
     }
 
-    @Test("a shallow clone is told how to fetch the rest")
-    func shallow() throws {
+    @Test func `a shallow clone is told how to fetch the rest`() throws {
         let (folder, repository, model) = try repository([Self.v1])
         try repository.git("tag", "released")
         try ExampleModel.write([Self.v2], current: nil, to: model)

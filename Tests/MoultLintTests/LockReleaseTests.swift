@@ -32,8 +32,7 @@ struct LockReleaseTests {
         return (folder, model)
     }
 
-    @Test("an edit of a locked version is an error, and reported once")
-    func edit() throws {
+    @Test func `an edit of a locked version is an error, and reported once`() throws {
         let (folder, model) = try locked()
         defer { withExtendedLifetime(folder) {} }
         #expect(try codes(model).isEmpty)
@@ -41,8 +40,7 @@ struct LockReleaseTests {
         #expect(try codes(model) == ["OPEN001"])
     }
 
-    @Test("a bundle that was renamed is found under its old name in the lock")
-    func renamed() throws {
+    @Test func `a bundle that was renamed is found under its old name in the lock`() throws {
         let (folder, model) = try locked()
         let renamed = folder.path + "/Store.xcdatamodeld"
         try FileManager.default.moveItem(atPath: model, toPath: renamed)
@@ -51,8 +49,8 @@ struct LockReleaseTests {
         #expect(try codes(renamed).contains("OPEN001"))
     }
 
-    @Test("the lock knows the current version, so that moving it back or no longer naming it is an error")
-    func currentVersion() throws {
+    @Test
+    func `the lock knows the current version, so that moving it back or no longer naming it is an error`() throws {
         let (folder, model) = try locked()
         try ExampleModel.write([Self.v1, Self.v2], current: "App 2", to: model)
         var lock = ModelLock()
@@ -70,8 +68,7 @@ struct LockReleaseTests {
         #expect(try codes(folder.path + "/Store.xcdatamodeld").contains("OPEN004"))
     }
 
-    @Test("a lock without the current version, as an older Moult wrote it, says nothing of it")
-    func lockWithoutCurrent() throws {
+    @Test func `a lock without the current version, as an older Moult wrote it, says nothing of it`() throws {
         let (folder, model) = try locked()
         defer { withExtendedLifetime(folder) {} }
         let path = folder.path + "/moult.lock"
@@ -82,8 +79,7 @@ struct LockReleaseTests {
         #expect(try codes(model).filter { $0.hasPrefix("OPEN") } == ["OPEN003"])
     }
 
-    @Test("a lock that has another model only says nothing of this one")
-    func otherModel() throws {
+    @Test func `a lock that has another model only says nothing of this one`() throws {
         let (folder, model) = try locked()
         let copy = folder.path + "/Copy.xcdatamodeld"
         try FileManager.default.copyItem(atPath: model, toPath: copy)

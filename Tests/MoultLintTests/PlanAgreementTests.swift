@@ -13,8 +13,8 @@ struct PlanAgreementTests {
     /// What a plan only says of the rows of a store.
     private static let ofRows: Set = ["DATA009", "DATA011"]
 
-    @Test("a finding of lint is that of the plan: its sentence, its remedy and its place", arguments: codes)
-    func agree(code: String) throws {
+    @Test(arguments: codes)
+    func `a finding of lint is that of the plan: its sentence, its remedy and its place`(code: String) throws {
         let rule = try #require(LintRule.named(code))
         let model = try ExampleModel(rule.failing)
         let found = try ExampleModel.findings(at: model.path, Lint()).filter { $0.rule.code == code }
@@ -37,8 +37,8 @@ struct PlanAgreementTests {
         }
     }
 
-    @Test("a refusal lists its reasons by the codes of their rules, with the sentences and remedies of lint")
-    func refusal() throws {
+    @Test
+    func `a refusal lists its reasons by the codes of their rules, with the sentences and remedies of lint`() throws {
         let rule = try #require(LintRule.named("INFER005"))
         let model = try ExampleModel(rule.failing)
         let found = try ExampleModel.findings(at: model.path, Lint())
@@ -50,8 +50,7 @@ struct PlanAgreementTests {
         #expect(error.message.contains("[INFER005] \(sentence) \(finding.remedy)"), "\(error.message)")
     }
 
-    @Test("each rule that a plan names exists")
-    func rules() {
+    @Test func `each rule that a plan names exists`() {
         let known = Set(LintRule.all.map(\.code))
         let named = known.filter { !Finding.codes(ofRule: $0).isEmpty }
         #expect(named.count >= 20)

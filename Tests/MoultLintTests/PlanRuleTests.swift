@@ -31,10 +31,9 @@ struct PlanRuleTests {
         MigrationRegistry(plan: plan)
     }
 
-    @Test(
-        "the failing plan has the finding, the corrected one has not, and both stand on the page",
-        arguments: LintRule.all.filter { $0.failing.swift != nil }.map(\.code))
-    func rule(code: String) throws {
+    @Test(arguments: LintRule.all.filter { $0.failing.swift != nil }.map(\.code))
+    func `the failing plan has the finding, the corrected one has not, and both stand on the page`(code: String) throws
+    {
         let rule = try #require(LintRule.named(code))
         let (failing, corrected) = try #require(Self.examples[code])
         let found = try findings(failing).filter { $0.rule.code == code }
@@ -48,24 +47,20 @@ struct PlanRuleTests {
         }
     }
 
-    @Test("a value type that versions share is named with the classes and the versions")
-    func sharedType() throws {
+    @Test func `a value type that versions share is named with the classes and the versions`() throws {
         let found = try #require(try findings(SharedType.Plan.self).first { $0.rule.code == "OPEN010" })
         #expect(found.place == "Habit.reminder" && found.severity == .warning)
         #expect(found.message.contains("AppV1.Habit and AppV2.Habit have values of Reminder."), "\(found.message)")
         #expect(found.message.contains("the version hashes of 1.0.0 and 2.0.0"), "\(found.message)")
     }
 
-    @Test(
-        "the cases of an enum count only where it has no raw values, and a class that versions share is no second user")
-    func enums() throws {
+    @Test func `cases of an enum count only without raw values, and a class that versions share counts once`() throws {
         let found = try findings(SharedEnums.Plan.self).filter { $0.rule.code == "OPEN010" }
         #expect(found.map(\.place) == ["Day.weather"], "\(found.map(\.message))")
         #expect(try !findings(PlainVersions.Back.self).contains { $0.rule.code == "OPEN010" })
     }
 
-    @Test("what a custom stage leaves behind is a warning if willMigrate can read it, and an error if nothing can")
-    func lostInStage() throws {
+    @Test func `what a stage leaves behind is a warning if willMigrate can read it, and an error otherwise`() throws {
         let unread = try #require(try findings(SizedVersions.Custom.self).first { $0.rule.code == "DATA010" })
         #expect(unread.place == "Post.size" && unread.severity == .error)
         #expect(unread.remedy.contains(".transform(from: AppV1.Post.self, to: AppV2.Post.self)"), "\(unread.remedy)")
@@ -74,15 +69,14 @@ struct PlanRuleTests {
         #expect(readable.message.contains("Only willMigrate can read the values."), "\(readable.message)")
     }
 
-    @Test("what the plan does not infer has the code of its rule, and a remedy in Swift")
-    func inference() throws {
+    @Test func `what the plan does not infer has the code of its rule, and a remedy in Swift`() throws {
         let found = try findings(SizedVersions.Plain.self).filter { $0.rule.category == .infer }
         #expect(found.map(\.rule.code) == ["INFER003"] && found.map(\.place) == ["Post.size"])
         #expect(found.allSatisfy { $0.remedy.contains(".transform of Post") && !$0.remedy.contains("moult answer") })
     }
 
-    @Test("with the profile of CloudKit, .unique and a required property are errors, and no remedy is in XML")
-    func cloudKit() throws {
+    @Test
+    func `with the profile of CloudKit, .unique and a required property are errors, and no remedy is in XML`() throws {
         let found = try findings(SharedEnums.Plan.self, Lint(profiles: [.cloudkit]))
         #expect(found.contains { $0.rule.code == "SYNC001" && $0.place == "Day.number" })
         let required = try #require(found.first { $0.rule.code == "SYNC002" })

@@ -15,10 +15,8 @@ struct RuleExampleTests {
         try ExampleModel.findings(example, Lint(profiles: Set([rule.profile].compactMap { $0 })))
     }
 
-    @Test(
-        "the failing model has the finding, with a file and a remedy; the corrected one has not",
-        arguments: modelCodes)
-    func examples(code: String) throws {
+    @Test(arguments: modelCodes)
+    func `the failing model has the finding, with a file and a remedy; the corrected one has not`(code: String) throws {
         let rule = try #require(LintRule.named(code))
         let found = try findings(rule.failing, of: rule).filter { $0.rule.code == code }
         #expect(!found.isEmpty)
@@ -33,17 +31,16 @@ struct RuleExampleTests {
         #expect(left.isEmpty, "\(left.map(\.message))")
     }
 
-    @Test(
-        "a corrected model has no error of another rule, so that no remedy leads to the next finding",
-        arguments: modelCodes)
-    func correctedModels(code: String) throws {
+    @Test(arguments: modelCodes)
+    func `a corrected model has no error of another rule, so that no remedy leads to the next finding`(code: String)
+        throws
+    {
         let rule = try #require(LintRule.named(code))
         let errors = try findings(rule.corrected, of: rule).filter { $0.severity == .error }
         #expect(errors.isEmpty, "\(errors.map { "\($0.rule.code) \($0.message)" })")
     }
 
-    @Test("codes are unique, begin with their category and are numbered from 001")
-    func numbering() {
+    @Test func `codes are unique, begin with their category and are numbered from 001`() {
         #expect(Set(Self.codes).count == Self.codes.count)
         for category in LintRule.Category.allCases {
             let own = LintRule.all.filter { $0.category == category }.map(\.code)
@@ -52,8 +49,7 @@ struct RuleExampleTests {
         }
     }
 
-    @Test("the pages of the documentation are those of the table")
-    func pages() throws {
+    @Test func `the pages of the documentation are those of the table`() throws {
         let folder = packageRoot.appendingPathComponent("Documentation/Lint")
         var expected = Dictionary(
             uniqueKeysWithValues: LintRule.all.map { ("\($0.code).md", LintPage.markdown(of: $0)) })

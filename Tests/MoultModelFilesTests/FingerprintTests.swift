@@ -38,7 +38,7 @@ import Testing
         { $0.codeGenerationType = nil },
     ]
 
-    @Test func everyFieldCounts() throws {
+    @Test func `every field counts`() throws {
         #expect(attributeChanges.count == Mirror(reflecting: RichModel.attribute).children.count)
         #expect(relationshipChanges.count == Mirror(reflecting: RichModel.relationship).children.count)
         #expect(fetchedPropertyChanges.count == Mirror(reflecting: RichModel.fetchedProperty).children.count)
@@ -73,7 +73,7 @@ import Testing
         #expect(Set(fingerprints).count == entities.count)
     }
 
-    @Test func whatTheModelDoesNotSayDoesNotCount() throws {
+    @Test func `what the model does not say does not count`() throws {
         let model = try RichModel.model()
         let entity = changed(RichModel.entity) { $0.uniquenessConstraints.reverse() }
         #expect(try RichModel.model(entity: entity).isIdentical(to: model))

@@ -5,7 +5,9 @@ import Testing
 
 /// A hash that is taken from another version is the one that the model alone gives.
 struct KnownEntityHashesTests {
-    @Test(.enabled(if: Corpus.isAvailable)) func everyModelOfTheCorpusHasTheSameHashesAmongAllOthers() throws {
+    @Test(.enabled(if: Corpus.isAvailable)) func `every model of the corpus has the same hashes among all others`()
+        throws
+    {
         var known = KnownEntityHashes()
         for source in try CorpusSources.all.get() {
             let among = try VersionHashes(of: source.model.made(), known: &known)
@@ -14,7 +16,7 @@ struct KnownEntityHashesTests {
     }
 
     /// An entity repeats nothing of what it inherits, and its hash changes with it.
-    @Test func anEntityOfAnotherParentIsHashedAnew() throws {
+    @Test func `an entity of another parent is hashed anew`() throws {
         var known = KnownEntityHashes()
         var hashes: [[UInt8]?] = []
         for type in [AttributeType.string, .date, .string] {
@@ -31,7 +33,7 @@ struct KnownEntityHashesTests {
         #expect(hashes[0] == hashes[2])
     }
 
-    @Test func anUncertainHashStaysUncertain() throws {
+    @Test func `an uncertain hash stays uncertain`() throws {
         var known = KnownEntityHashes()
         for _ in 0..<2 {
             let model = try ManagedObjectModel(entities: [

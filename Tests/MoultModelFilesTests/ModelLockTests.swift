@@ -35,25 +35,25 @@ import Testing
         try lock.contents.write(toFile: ModelLock.path(besideModelAt: bundle), atomically: true, encoding: .utf8)
     }
 
-    @Test func withoutALockNothingIsSaid() throws {
+    @Test func `without a lock nothing is said`() throws {
         let versions = try ModelVersions(contentsOf: bundle)
         #expect(versions.versions.map(\.name) == ["Forum", "Forum 2", "Forum 10"])
         #expect(versions.findings.isEmpty)
     }
 
-    @Test func unchangedVersionsAreSound() throws {
+    @Test func `unchanged versions are sound`() throws {
         try lock()
         #expect(FileManager.default.fileExists(atPath: folder.path + "/moult.lock"))
         #expect(try ModelVersions(contentsOf: bundle).findings.isEmpty)
     }
 
-    @Test func theFileReadsBackEqual() throws {
+    @Test func `the file reads back equal`() throws {
         var lock = ModelLock()
         try lock.pin(try ModelBundle(contentsOf: bundle))
         #expect(try ModelLock(json: Array(lock.contents.utf8), place: "") == lock)
     }
 
-    @Test func aChangedVersionIsAnErrorThatNamesTheEntity() throws {
+    @Test func `a changed version is an error that names the entity`() throws {
         try lock()
         try write("Forum 2", ["title", "text"], extraEntity: true)
         let findings = try ModelVersions(contentsOf: bundle).findings
@@ -62,7 +62,7 @@ import Testing
         #expect(findings[0].message.contains("Forum 2 differs from the locked one: Post changed; Extra added"))
     }
 
-    @Test func aChangeBeyondTheHashIsAWarning() throws {
+    @Test func `a change beyond the hash is a warning`() throws {
         try lock()
         try write("Forum 2", ["title", "body"], indexed: true)
         let findings = try ModelVersions(contentsOf: bundle).findings
@@ -70,7 +70,7 @@ import Testing
         #expect(findings.map(\.severity) == [.warning])
     }
 
-    @Test func missingAndNewVersions() throws {
+    @Test func `missing and new versions`() throws {
         try lock()
         try FileManager.default.removeItem(atPath: bundle + "/Forum 2.xcdatamodel")
         try write("Forum 11", ["title"])
@@ -78,7 +78,7 @@ import Testing
         #expect(findings.map(\.code) == ["released-version-missing", "version-not-locked"])
     }
 
-    @Test func theLockGivesTheOrderUnlessOneIsGiven() throws {
+    @Test func `the lock gives the order unless one is given`() throws {
         var lock = ModelLock()
         try lock.pin(try ModelBundle(contentsOf: bundle, order: ["Forum 10", "Forum"]))
         try lock.contents.write(toFile: ModelLock.path(besideModelAt: bundle), atomically: true, encoding: .utf8)
@@ -87,7 +87,7 @@ import Testing
         #expect(try ModelVersions(contentsOf: bundle, order: order).versions.map(\.name) == order)
     }
 
-    @Test func aLockThatIsNoneIsRefused() throws {
+    @Test func `a lock that is none is refused`() throws {
         try "{\"format\":9}".write(toFile: folder.path + "/moult.lock", atomically: true, encoding: .utf8)
         let error = #expect(throws: MigrationError.self) { try ModelVersions(contentsOf: bundle) }
         #expect(error?.code == .lockFileMismatch)
@@ -101,7 +101,7 @@ import Testing
     init() throws { folder = try ScratchFolder() }
 
     @Test(arguments: ["", "/none", "/empty.xcdatamodeld", "/empty.xcdatamodel", "/empty", "/note.txt", "/two"])
-    func aWrongPath(path: String) throws {
+    func `a wrong path`(path: String) throws {
         for name in ["empty.xcdatamodeld", "empty.xcdatamodel", "empty", "two/A.momd", "two/B.xcdatamodeld"] {
             try FileManager.default.createDirectory(
                 atPath: folder.path + "/" + name, withIntermediateDirectories: true)
@@ -112,7 +112,7 @@ import Testing
         #expect(error?.place.hasPrefix(folder.path) == true)
     }
 
-    @Test func everyFormOfOneModelIsTheSameVersion() throws {
+    @Test func `every form of one model is the same version`() throws {
         let model = try RichModel.model()
         let source = folder.path + "/A.xcdatamodel"
         try FileManager.default.createDirectory(atPath: source, withIntermediateDirectories: true)

@@ -9,7 +9,7 @@ import Testing
         try #require(Corpus.root).path + "/" + suffix
     }
 
-    @Test func theLongChainIsInOrder() throws {
+    @Test func `the long chain is in order`() throws {
         let versions = try ModelVersions(
             contentsOf: path("woocommerce__woocommerce-ios/Storage/Storage/Model/WooCommerce.xcdatamodeld"))
         #expect(versions.currentName == "Model 117")

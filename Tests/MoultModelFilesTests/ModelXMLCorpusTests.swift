@@ -6,7 +6,7 @@ import Testing
 
 /// Every XML model of the corpus, as Xcode wrote it.
 @Suite(.enabled(if: Corpus.isAvailable)) struct ModelXMLCorpusTests {
-    @Test func everyModelReadsWithoutAFinding() throws {
+    @Test func `every model reads without a finding`() throws {
         let models = try CorpusSources.all.get()
         for source in models { #expect(source.findings.isEmpty, "\(source.findings)") }
         let entities = models.map(\.model.entities.count).reduce(0, +)
@@ -16,7 +16,7 @@ import Testing
         #expect(entities == 7396)
     }
 
-    @Test func whatIsWrittenReadsBackEqual() throws {
+    @Test func `what is written reads back equal`() throws {
         for source in try CorpusSources.distinct.get() {
             var findings: [Finding] = []
             let written = Array(try source.model.xmlContents().utf8)

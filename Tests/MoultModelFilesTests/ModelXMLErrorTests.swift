@@ -31,7 +31,7 @@ import Testing
             "no derivationExpression"
         ),
     ])
-    func aContradiction(body: String, line: Int, path: String, words: String) throws {
+    func `a contradiction`(body: String, line: Int, path: String, words: String) throws {
         let error = try #require(failure("<model>\n\(body)</model>"))
         #expect(error.code == .modelInvalid)
         #expect(error.message.contains(words), "\(error)")
@@ -139,21 +139,21 @@ import Testing
         (String(repeating: "<model>", count: 65), 1, "nested too deeply"),
         ("<plist/>", 1, "root is <plist>"),
     ])
-    func notAModel(text: String, line: Int, words: String) throws {
+    func `not a model`(text: String, line: Int, words: String) throws {
         let error = try #require(failure(text))
         #expect(error.code == .modelInvalid)
         #expect(error.message.contains(words), "\(error)")
         #expect(error.place.hasPrefix("m/contents:\(line)"), "\(error)")
     }
 
-    @Test func bytesThatAreNoUTF8() throws {
+    @Test func `bytes that are no UTF 8`() throws {
         var findings: [Finding] = []
         #expect(throws: MigrationError.self) {
             try ManagedObjectModel(xmlContents: [0xFF, 0xFE, 0x3C, 0], file: "", findings: &findings)
         }
     }
 
-    @Test func whatIsNotKnownIsOneFindingForEachKind() throws {
+    @Test func `what is not known is one finding for each kind`() throws {
         let xml = """
             <model><entity name='A' glow='YES'><attribute name='x' glow='1'/><attribute name='y' glow='1'/>
             <aura/></entity><entity name='B'/></model>
@@ -169,7 +169,7 @@ import Testing
             ])
     }
 
-    @Test func referencesAndLineBreaksAreResolvedAsXMLSays() throws {
+    @Test func `references and line breaks are resolved as XML says`() throws {
         let xml =
             "<model><entity name='A'><userInfo><entry key='k' value='&lt;&#10;&#x1F426;&amp;amp;\n\t.'/></userInfo></entity></model>"
         var findings: [Finding] = []
@@ -177,7 +177,7 @@ import Testing
         #expect(model.entities[0].userInfo == ["k": "<\n\u{1F426}&amp;  ."])
     }
 
-    @Test func noMutationCrashesAReader() throws {
+    @Test func `no mutation crashes a reader`() throws {
         let xml = Array(try RichModel.model().xmlContents().utf8)
         let json = Array(try RichModel.model().json.compact.utf8)
         for seed in 0..<500 as Range<UInt64> {
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func anElementOfEndlessAttributesIsRefusedAtOnce() throws {
+    @Test func `an element of endless attributes is refused at once`() throws {
         let attributes = (0..<50_000).map { "x\($0)='1'" }.joined(separator: " ")
         let error = try #require(failure("<model><entity name='A' \(attributes)/></model>"))
         #expect(error.message.contains("more than 256 attributes"))

@@ -29,7 +29,7 @@ struct SharedEntitiesTests {
         #expect(alone == among, comment)
     }
 
-    @Test(.enabled(if: Corpus.isAvailable)) func everyModelOfTheCorpusIsTheSameAmongAllOthers() throws {
+    @Test(.enabled(if: Corpus.isAvailable)) func `every model of the corpus is the same among all others`() throws {
         let shared = SharedEntities()
         let paths = Corpus.paths { $0.hasSuffix(".xcdatamodel/contents") }
         for path in paths {
@@ -39,7 +39,7 @@ struct SharedEntitiesTests {
         #expect(shared.count == 411)
     }
 
-    @Test func mutatedModelsAreTheSameAmongOthers() throws {
+    @Test func `mutated models are the same among others`() throws {
         let xml = Array(try RichModel.model().xmlContents().utf8)
         let shared = SharedEntities()
         expectSame(xml, shared)
@@ -75,7 +75,7 @@ struct SharedEntitiesTests {
         "<entity",
         "<entity name='A'/><",
     ])
-    func unusualMarkupIsReadAsAWhole(body: String) {
+    func `unusual markup is read as a whole`(body: String) {
         let shared = SharedEntities()
         // Those that a later file could be mistaken to have.
         expectSame(Array("<model><entity name='A'/>\n<entity name='B'/></model>".utf8), shared)
@@ -83,7 +83,7 @@ struct SharedEntitiesTests {
         expectSame(Array("<model>\n\(body)\n</model>".utf8), shared)
     }
 
-    @Test func deepNestingIsRefusedAtTheSameDepth() {
+    @Test func `deep nesting is refused at the same depth`() {
         let shared = SharedEntities()
         for depth in 58...66 {
             let nested = String(repeating: "<userInfo>", count: depth) + String(repeating: "</userInfo>", count: depth)

@@ -4,8 +4,7 @@ import Testing
 
 @Suite("JSON")
 struct JSONValueTests {
-    @Test("what is written reads back equal, and keeps the order of keys")
-    func roundTrip() throws {
+    @Test func `what is written reads back equal, and keeps the order of keys`() throws {
         let value: JSONValue = [
             "z": 1, "a": [true, nil, "q\"\\\n\u{01}é😀\u{2028}"],
             "doubles": [0.1, -1e300, .double(.leastNonzeroMagnitude)],
@@ -18,8 +17,7 @@ struct JSONValueTests {
         #expect(value.sortedByKey.members?.map(\.key) == ["a", "doubles", "empty", "large", "z"])
     }
 
-    @Test("Foundation reads what is written")
-    func foundationReads() throws {
+    @Test func `Foundation reads what is written`() throws {
         let value: JSONValue = ["text": "tab\t\u{7F}é", "number": 0.5, "nan": .double(.nan)]
         let read = try #require(
             try JSONSerialization.jsonObject(with: Data(value.compact.utf8)) as? [String: any Sendable])
@@ -28,23 +26,20 @@ struct JSONValueTests {
         #expect(read["nan"] as? String == "NaN")
     }
 
-    @Test("escapes of every kind are read")
-    func escapes() throws {
+    @Test func `escapes of every kind are read`() throws {
         let text = #"{"k":"\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00"}"#
         let value = try JSONValue(parsing: Array(text.utf8), place: "", code: .usage)
         #expect(value["k"]?.string == "\"\\/\u{08}\u{0C}\n\r\té😀")
     }
 
-    @Test(
-        "what is no JSON is refused with line and column",
-        arguments: [
-            ("", "line 1, column 1"), ("{", "key"), ("[1,]", "other than a value"), ("{\"a\":1,\"a\":2}", "twice"),
-            ("[1] x", "after the end"), ("01", "zero"), ("\"\\ud800\"", "half"), ("nul", "word"), ("1e999", "large"),
-            ("\"\u{01}\"", "control"), ("\"abc", "without an end"), ("[\n  tru]", "line 2, column 3"),
-            ("-", "other than a value"),
-            ("\"\\u12", "four"),
-        ])
-    func refused(text: String, says: String) throws {
+    @Test(arguments: [
+        ("", "line 1, column 1"), ("{", "key"), ("[1,]", "other than a value"), ("{\"a\":1,\"a\":2}", "twice"),
+        ("[1] x", "after the end"), ("01", "zero"), ("\"\\ud800\"", "half"), ("nul", "word"), ("1e999", "large"),
+        ("\"\u{01}\"", "control"), ("\"abc", "without an end"), ("[\n  tru]", "line 2, column 3"),
+        ("-", "other than a value"),
+        ("\"\\u12", "four"),
+    ])
+    func `what is no JSON is refused with line and column`(text: String, says: String) throws {
         let error = try #require(throws: MigrationError.self) {
             _ = try JSONValue(parsing: Array(text.utf8), place: "answers.json", code: .usage)
         }
@@ -52,8 +47,7 @@ struct JSONValueTests {
         #expect(error.place == "answers.json")
     }
 
-    @Test("deep nesting and bytes that are not UTF-8 are errors, not crashes")
-    func hostile() {
+    @Test func `deep nesting and bytes that are not UTF-8 are errors, not crashes`() {
         let deep = [UInt8](repeating: UInt8(ascii: "["), count: 100_000)
         #expect(throws: MigrationError.self) { try JSONValue(parsing: deep, place: "", code: .usage) }
         #expect(throws: MigrationError.self) {

@@ -10,7 +10,7 @@ import Testing
         ["SampleModel", "SampleModel2", "SampleModel_v2"],
         ["A 99999999999999999999998", "A 99999999999999999999999"],
     ])
-    func namesInOrder(names: [String]) {
+    func `names in order`(names: [String]) {
         for (position, name) in names.enumerated() {
             for later in names[(position + 1)...] {
                 #expect(name.precedesNaturally(later), "\(name) < \(later)")
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func equalNumbersAreToldApartByTheirSpelling() {
+    @Test func `equal numbers are told apart by their spelling`() {
         #expect("V01".precedesNaturally("V1") != "V1".precedesNaturally("V01"))
     }
 }

@@ -20,8 +20,7 @@ struct SampleDataTests {
         return (folder, path)
     }
 
-    @Test("every entity has its objects, and the shell finds the store sound")
-    func sound() throws {
+    @Test func `every entity has its objects, and the shell finds the store sound`() throws {
         let (folder, path) = try filled(SampleData(seed: 7))
         defer { withExtendedLifetime(folder) {} }
         #expect(try SQLiteShell.run(path, "PRAGMA integrity_check; PRAGMA journal_mode") == "ok\nwal\n")
@@ -33,8 +32,7 @@ struct SampleDataTests {
                 == "2|16|1\n3|16|1\n")
     }
 
-    @Test("derived attributes are what a query over the rows counts")
-    func derived() throws {
+    @Test func `derived attributes are what a query over the rows counts`() throws {
         let (folder, path) = try filled(SampleData(seed: 8))
         defer { withExtendedLifetime(folder) {} }
         let wrong = """
@@ -47,8 +45,7 @@ struct SampleDataTests {
         #expect(try SQLiteShell.run(path, wrong) == "0\n1|1|1\n")
     }
 
-    @Test("a required enum of SwiftData's has one case in every object, an optional one at most one")
-    func enums() throws {
+    @Test func `a required enum of SwiftData's has one case in every object, an optional one at most one`() throws {
         func kind(_ name: String, _ cases: [String], isOptional: Bool) -> AttributeDescription {
             .init(
                 name: name, type: .composite, isOptional: isOptional,
@@ -85,8 +82,7 @@ struct SampleDataTests {
                 """) == "40|40|40|40|1|0\n1|1|1\n")
     }
 
-    @Test("both ends of every kind of relationship agree")
-    func relationships() throws {
+    @Test func `both ends of every kind of relationship agree`() throws {
         let (folder, path) = try filled(SampleData(seed: 9))
         defer { withExtendedLifetime(folder) {} }
         let queries = [
@@ -117,8 +113,7 @@ struct SampleDataTests {
         #expect(try SQLiteShell.run(path, present) == "1|1\n1\n1\n1\n")
     }
 
-    @Test("large values lie in files, small ones behind a leading byte")
-    func externalStorage() throws {
+    @Test func `large values lie in files, small ones behind a leading byte`() throws {
         let (folder, path) = try filled(SampleData(seed: 10))
         defer { withExtendedLifetime(folder) {} }
         let files = try SQLiteShell.run(
@@ -137,8 +132,7 @@ struct SampleDataTests {
                 == "0\n")
     }
 
-    @Test("the same seed gives the same rows, another seed others")
-    func deterministic() throws {
+    @Test func `the same seed gives the same rows, another seed others`() throws {
         let query =
             "SELECT * FROM ZCOOK; SELECT * FROM ZINGREDIENT; SELECT * FROM Z_2TAGS; SELECT ZTITLE, hex(ABINARY) FROM "
             + "(SELECT ZTITLE, ZABINARY AS ABINARY FROM ZDISH)"
@@ -151,8 +145,7 @@ struct SampleDataTests {
         #expect(dumps[0] != dumps[2])
     }
 
-    @Test("a writer can leave its rows in the log, as an app that was ended does")
-    func log() throws {
+    @Test func `a writer can leave its rows in the log, as an app that was ended does`() throws {
         let (folder, path) = try filled(SampleData(seed: 1, count: 1))
         defer { withExtendedLifetime(folder) {} }
         let writer = try ObjectWriter(store: path, layout: StoreLayout(model: KitchenModel.make()))
@@ -165,8 +158,7 @@ struct SampleDataTests {
         #expect(try SQLiteShell.run(path, "SELECT count(*) FROM ZTAG") == "2\n")
     }
 
-    @Test("a value of the wrong type or a wrong object is refused, and nothing is written")
-    func refusals() throws {
+    @Test func `a value of the wrong type or a wrong object is refused, and nothing is written`() throws {
         let (folder, path) = try filled(SampleData(seed: 1, count: 1))
         defer { withExtendedLifetime(folder) {} }
         let layout = try StoreLayout(model: KitchenModel.make())

@@ -13,8 +13,7 @@ struct ParityReportTests {
         return try ParityReport(Array(text.utf8), place: "parity.json")
     }
 
-    @Test("each kind is a row with its sums, and a difference is a row that no text of it can break")
-    func table() throws {
+    @Test func `each kind is a row with its sums, and a difference is a row that no text of it can break`() throws {
         let found = try report(
             """
             {"kind":"opens","subject":"A","compared":3,"differences":[]},
@@ -35,18 +34,15 @@ struct ParityReportTests {
             ])
     }
 
-    @Test("a run that found nothing is equal")
-    func equal() throws {
+    @Test func `a run that found nothing is equal`() throws {
         #expect(try report("{\"kind\":\"opens\",\"subject\":\"A\",\"compared\":3,\"differences\":[]}").isEqual)
     }
 
-    @Test(
-        "what is no report is refused with its name",
-        arguments: [
-            "", "[]", "{\"format\":2,\"checks\":[]}", "{\"format\":1,\"checks\":[]}",
-            "{\"format\":1,\"coreData\":\"\",\"system\":\"\",\"moult\":\"\",\"checks\":[{}]}",
-        ])
-    func refusals(_ text: String) {
+    @Test(arguments: [
+        "", "[]", "{\"format\":2,\"checks\":[]}", "{\"format\":1,\"checks\":[]}",
+        "{\"format\":1,\"coreData\":\"\",\"system\":\"\",\"moult\":\"\",\"checks\":[{}]}",
+    ])
+    func `what is no report is refused with its name`(_ text: String) {
         let error = #expect(throws: MigrationError.self) { try ParityReport(Array(text.utf8), place: "parity.json") }
         #expect(error?.code == .usage && error?.place.contains("parity.json") == true)
     }

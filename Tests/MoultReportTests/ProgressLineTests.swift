@@ -7,13 +7,11 @@ struct ProgressLineTests {
         phase: "change", fraction: 0.5, rows: 50_000, totalRows: 100_000, elapsed: 4, elapsedOnRows: 2,
         remaining: 3.5)
 
-    @Test("has rows, rate and time left")
-    func text() {
+    @Test func `has rows, rate and time left`() {
         #expect(line.text == "change: 50 %, 50,000 of 100,000 rows, 25,000 rows/s, 3.5 s left")
     }
 
-    @Test("has a bar that fits the terminal, and none where there is no room")
-    func bar() {
+    @Test func `has a bar that fits the terminal, and none where there is no room`() {
         for columns in 0...200 {
             #expect(line.bar(columns: columns, style: .plain).columns <= max(0, columns - 1))
         }
@@ -21,8 +19,7 @@ struct ProgressLineTests {
         #expect(!line.bar(columns: 30, style: .plain).contains("█"))
     }
 
-    @Test("guesses nothing at the beginning, and takes no harm from nonsense")
-    func edges() {
+    @Test func `guesses nothing at the beginning, and takes no harm from nonsense`() {
         #expect(
             ProgressLine(phase: "backup", fraction: 0.001, bytes: 5000, elapsed: 3, remaining: 9).text
                 == "backup: 0 %, 5.0 kB")

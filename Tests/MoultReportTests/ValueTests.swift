@@ -5,7 +5,6 @@ import Testing
 @Suite("Values as JSON")
 struct ValueTests {
     @Test(
-        "each type has its form",
         arguments: [
             (.integer(.min), "-9223372036854775808"), (.boolean(true), "true"), (.double(0.1), "0.1"),
             (.double(-0.0), "-0.0"), (.double(.nan), "\"NaN\""), (.double(-.infinity), "\"-Infinity\""),
@@ -14,10 +13,9 @@ struct ValueTests {
             (.uri("https://a.b/"), "\"https://a.b/\""), (.transformable([1]), "\"AQ==\""),
             (.uuid(Array(0..<16)), "\"00010203-0405-0607-0809-0A0B0C0D0E0F\""),
         ] as [(AttributeValue, String)])
-    func forms(value: AttributeValue, json: String) { #expect(value.document.compact == json) }
+    func `each type has its form`(value: AttributeValue, json: String) { #expect(value.document.compact == json) }
 
-    @Test("what cannot be said is an error with its bytes")
-    func undecodable() {
+    @Test func `what cannot be said is an error with its bytes`() {
         #expect(AttributeValue.uuid([1]).document["base64"]?.string == "AQ==")
         #expect(AttributeValue.date(.infinity).document["error"]?.string != nil)
     }

@@ -11,8 +11,7 @@ import Testing
 /// or that a file with its hashes holds, must give them back, text for text.
 @Suite("The layout of real stores", .enabled(if: Corpus.isAvailable))
 struct CorpusLayoutTests {
-    @Test("generated tables, indexes, triggers and entity numbers equal the store's own")
-    func everyStore() throws {
+    @Test func `generated tables, indexes, triggers and entity numbers equal the store's own`() throws {
         let models = try CorpusModels()
         var cached = Comparison()
         var filed = Comparison()

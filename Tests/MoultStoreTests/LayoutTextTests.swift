@@ -22,8 +22,7 @@ struct LayoutTextTests {
             .createStatements
     }
 
-    @Test("an ordered many-to-many keeps the place of each list beside the pair")
-    func orderedJoin() throws {
+    @Test func `an ordered many-to-many keeps the place of each list beside the pair`() throws {
         let made = try statements([
             EntityDescription(name: "Attachment", relationships: [relationship("messages", "Message", "attachments")]),
             EntityDescription(
@@ -37,8 +36,7 @@ struct LayoutTextTests {
             made.contains("CREATE INDEX Z_1MESSAGES_Z_2MESSAGES_INDEX ON Z_1MESSAGES (Z_2MESSAGES, Z_1ATTACHMENTS)"))
     }
 
-    @Test("a many-to-many that is its own inverse has a column REFLEXIVE")
-    func reflexiveJoin() throws {
+    @Test func `a many-to-many that is its own inverse has a column REFLEXIVE`() throws {
         let made = try statements([
             EntityDescription(name: "Person", relationships: [relationship("friends", "Person", "friends")])
         ])
@@ -49,8 +47,7 @@ struct LayoutTextTests {
         #expect(made.contains("CREATE INDEX Z_1FRIENDS_REFLEXIVE_INDEX ON Z_1FRIENDS (REFLEXIVE, Z_1FRIENDS)"))
     }
 
-    @Test("the smallest name below an entity decides which side owns a join table")
-    func joinOwner() throws {
+    @Test func `the smallest name below an entity decides which side owns a join table`() throws {
         let made = try statements([
             EntityDescription(name: "GenericAlbum", relationships: [relationship("lists", "AlbumList", "albums")]),
             EntityDescription(name: "Album", superentityName: "GenericAlbum"),
@@ -59,8 +56,7 @@ struct LayoutTextTests {
         #expect(made.contains { $0.hasPrefix("CREATE TABLE Z_2LISTS ( Z_2ALBUMS INTEGER, Z_1LISTS INTEGER") })
     }
 
-    @Test("two join columns of one entity do not clash")
-    func joinClash() throws {
+    @Test func `two join columns of one entity do not clash`() throws {
         let made = try statements([
             EntityDescription(name: "Chat", relationships: [relationship("users", "User", "chats")]),
             EntityDescription(name: "SystemMessage", relationships: [relationship("users", "User", "systemMessages")]),
@@ -74,8 +70,8 @@ struct LayoutTextTests {
         #expect(made.contains { $0.contains("Z_2USERS ( Z_2SYSTEMMESSAGES INTEGER, Z_3USERS1 INTEGER") })
     }
 
-    @Test("a clash of names inside one table gives suffixes entity by entity, not in the order of the columns")
-    func columnClash() throws {
+    @Test
+    func `a clash of names inside one table gives suffixes entity by entity, not in the order of the columns`() throws {
         let made = try statements([
             EntityDescription(name: "Setting", isAbstract: true),
             EntityDescription(
@@ -88,8 +84,7 @@ struct LayoutTextTests {
         #expect(made.first?.hasSuffix("Z_OPT INTEGER, ZVALUE1 INTEGER, ZVALUE FLOAT )") == true)
     }
 
-    @Test("an inverse-less ordered to-many keeps key and place in the destination's table")
-    func inverseless() throws {
+    @Test func `an inverse-less ordered to-many keeps key and place in the destination's table`() throws {
         let made = try statements([
             EntityDescription(name: "List", relationships: [relationship("items", "Word", nil, ordered: true)]),
             EntityDescription(name: "Word", attributes: [AttributeDescription(name: "text", type: .string)]),
@@ -101,8 +96,7 @@ struct LayoutTextTests {
         #expect(made.contains("CREATE INDEX ZWORD_Z1ITEMS_INDEX ON ZWORD (Z1ITEMS)"))
     }
 
-    @Test("partial indexes and expressions")
-    func fetchIndexes() throws {
+    @Test func `partial indexes and expressions`() throws {
         let subject = FetchIndexDescription.Element(subject: .property("type"))
         let predicates = [
             ("state != 4", "ZSTATE <> 4"), ("type != nil", "ZTYPE IS NOT NULL"),
@@ -136,8 +130,7 @@ struct LayoutTextTests {
             ))
     }
 
-    @Test("an attribute in a fetch index gets no second index of its own name")
-    func indexedOnce() throws {
+    @Test func `an attribute in a fetch index gets no second index of its own name`() throws {
         func element(_ name: String) -> FetchIndexDescription.Element { .init(subject: .property(name)) }
         let entity = EntityDescription(
             name: "Message",
@@ -181,8 +174,7 @@ struct LayoutTextTests {
                 ])
         ])
 
-    @Test("an R-tree index and its triggers work in plain SQLite")
-    func rTree() throws {
+    @Test func `an R-tree index and its triggers work in plain SQLite`() throws {
         let made = try statements([Self.place])
         #expect(
             made.contains(
@@ -202,8 +194,7 @@ struct LayoutTextTests {
         #expect(rows == [[2, 51]])
     }
 
-    @Test("a derived value through a to-one has four triggers, and now() one")
-    func derived() throws {
+    @Test func `a derived value through a to-one has four triggers, and now() one`() throws {
         let made = try statements([
             EntityDescription(
                 name: "Contact",
@@ -229,8 +220,7 @@ struct LayoutTextTests {
                 + "FROM ZCONTACT WHERE Z_PK = NEW.Z_PK; END")
     }
 
-    @Test("a derivation whose trigger is not known gets none, and a finding")
-    func unknownDerivation() throws {
+    @Test func `a derivation whose trigger is not known gets none, and a finding`() throws {
         let layout = try StoreLayout(
             model: ManagedObjectModel(entities: [
                 EntityDescription(
@@ -246,8 +236,7 @@ struct LayoutTextTests {
         #expect(layout.tables.first?.columns.last?.name == "ZTITLE")
     }
 
-    @Test("frameworks before 865 write uniqueness into the table")
-    func uniqueness() throws {
+    @Test func `frameworks before 865 write uniqueness into the table`() throws {
         let entity = EntityDescription(
             name: "Country",
             attributes: [
@@ -265,8 +254,7 @@ struct LayoutTextTests {
             ))
     }
 
-    @Test("history keeps as many values of the deleted as its richest entity asks for")
-    func history() throws {
+    @Test func `history keeps as many values of the deleted as its richest entity asks for`() throws {
         let attributes = ["a", "b", "c"].map {
             AttributeDescription(name: $0, type: .string, preservesValueInHistoryOnDeletion: $0 != "b")
         }
@@ -283,8 +271,7 @@ struct LayoutTextTests {
         }
     }
 
-    @Test("names that clash as tables, and frameworks nobody saw, are refused; strange names are quoted")
-    func refusals() throws {
+    @Test func `names that clash as tables, and frameworks nobody saw, are refused; strange names are quoted`() throws {
         #expect(throws: MigrationError.self) {
             try statements([EntityDescription(name: "User"), EntityDescription(name: "user")])
         }
@@ -300,8 +287,7 @@ struct LayoutTextTests {
         #expect(try connection.columns(of: "ZA\"; DROP TABLE B; --").map(\.name).last == "ZX)Y")
     }
 
-    @Test("a name in SQL is a whole word, bare or quoted")
-    func wholeNames() {
+    @Test func `a name in SQL is a whole word, bare or quoted`() {
         let sql = "CREATE INDEX i ON ZPLACE (ZNAMES COLLATE BINARY ASC, \"Z-CODE\")"
         #expect(sql.names("ZNAMES") && sql.names("Z-CODE") && sql.names("ZPLACE"))
         #expect(!sql.names("ZNAME") && !sql.names("ZPLACES"))

@@ -13,8 +13,8 @@ struct StatementTests {
         return ModelVersion(names: [name], model: try ManagedObjectModel(entities: [item]))
     }
 
-    @Test("a table whose texts only name SQL's words is made for single objects", arguments: ["none", "SELECT 1"])
-    func listed(text: String) throws {
+    @Test(arguments: ["none", "SELECT 1"])
+    func `a table whose texts only name SQL's words is made for single objects`(text: String) throws {
         let from = try Self.version("1", [])
         let to = try Self.version(
             "2", [.init(name: "note", type: .string, isOptional: false, defaultValue: .string(text))])
@@ -24,8 +24,8 @@ struct StatementTests {
         #expect(script.tables.map { $0.limits?.map(\.column) } == [["Z_PK"]])
     }
 
-    @Test("in place, the index of a renamed column is kept, and one of a column with a longer name is missed")
-    func renamedColumn() throws {
+    @Test
+    func `in place, the index of a renamed column is kept, and one of a column with a longer name is missed`() throws {
         let from = try Self.version("1", [.init(name: "code", type: .string, isIndexed: true)])
         let mark = AttributeDescription(name: "mark", type: .string, isIndexed: true, renamingIdentifier: "code")
         let renamed = try Self.script(inPlace: from, try Self.version("2", [mark]))
@@ -49,11 +49,10 @@ struct StatementTests {
     }
 
     @Test(
-        "what counts as a literal is one to SQLite, as the default of a new column",
         arguments: [
             .null, 7, .integer(.min), .real(0.5), .real(-.infinity), "(a)", "a\0b", "NULL", .blob([1, 0]),
         ] as [SQLiteValue])
-    func literal(value: SQLiteValue) throws {
+    func `what counts as a literal is one to SQLite, as the default of a new column`(value: SQLiteValue) throws {
         let connection = try Connection(":memory:", mode: .create)
         try connection.execute("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
         let isAdded = (try? connection.execute("ALTER TABLE t ADD COLUMN b DEFAULT \(value.literal)")) != nil

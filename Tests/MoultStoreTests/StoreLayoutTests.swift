@@ -46,8 +46,7 @@ struct StoreLayoutTests {
         ])
     }
 
-    @Test("columns stand in Core Data's groups and order")
-    func columns() throws {
+    @Test func `columns stand in Core Data's groups and order`() throws {
         let layout = try StoreLayout(model: Self.library(), framework: 1344)
         #expect(
             layout.table(forEntity: "GraphicNovel")?.sql
@@ -57,8 +56,7 @@ struct StoreLayoutTests {
         #expect(layout.entityNumbers == ["Book": 1, "GraphicNovel": 2, "Page": 3, "Writer": 4, "Author": 5])
     }
 
-    @Test("a relationship is found from both of its ends")
-    func storages() throws {
+    @Test func `a relationship is found from both of its ends`() throws {
         let layout = try StoreLayout(model: Self.library())
         let page = try #require(layout.model.entity("Page"))
         let novel = try #require(layout.model.entity("GraphicNovel"))

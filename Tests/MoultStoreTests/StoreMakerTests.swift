@@ -18,8 +18,7 @@ struct StoreMakerTests {
         return (folder, path)
     }
 
-    @Test("the sqlite3 shell finds it sound, with the header Core Data writes")
-    func header() throws {
+    @Test func `the sqlite3 shell finds it sound, with the header Core Data writes`() throws {
         let (folder, path) = try make(history: true)
         defer { withExtendedLifetime(folder) {} }
         let names = ["integrity_check", "page_size", "auto_vacuum", "encoding", "user_version", "application_id"]
@@ -31,8 +30,7 @@ struct StoreMakerTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["Library.sqlite"])
     }
 
-    @Test("its metadata is a property list that Foundation reads, with what the framework writes")
-    func metadata() throws {
+    @Test func `its metadata is a property list that Foundation reads, with what the framework writes`() throws {
         let expected = [
             (1526, ["NSStoreModelVersionHashesDigest", "NSStoreModelVersionChecksumKey", "_NSAutoVacuumLevel"], []),
             (1044, ["NSStoreModelVersionHashesDigest"], ["NSStoreModelVersionChecksumKey"]),
@@ -59,8 +57,7 @@ struct StoreMakerTests {
         }
     }
 
-    @Test("it carries its own model")
-    func modelCache() throws {
+    @Test func `it carries its own model`() throws {
         let (folder, path) = try make()
         defer { withExtendedLifetime(folder) {} }
         let connection = try Connection(path, mode: .immutable)
@@ -73,8 +70,7 @@ struct StoreMakerTests {
                 == StoreLayout(model: StoreLayoutTests.library()).createStatements)
     }
 
-    @Test("a path that is taken is refused and left alone")
-    func taken() throws {
+    @Test func `a path that is taken is refused and left alone`() throws {
         let (folder, path) = try make()
         defer { withExtendedLifetime(folder) {} }
         let before = FileManager.default.contents(atPath: path)
@@ -83,8 +79,7 @@ struct StoreMakerTests {
         #expect(FileManager.default.contents(atPath: path) == before)
     }
 
-    @Test("a model whose hashes are not certain is refused unless asked for")
-    func uncertain() throws {
+    @Test func `a model whose hashes are not certain is refused unless asked for`() throws {
         let model = try ManagedObjectModel(
             entities: [
                 EntityDescription(
@@ -102,8 +97,7 @@ struct StoreMakerTests {
         #expect(maker.layout.tables.first?.columns.last?.name == "ZKILOJOULE")
     }
 
-    @Test("an application's own metadata survives a change of version")
-    func applicationEntries() throws {
+    @Test func `an application's own metadata survives a change of version`() throws {
         let version = ModelVersion(names: ["Library"], model: try StoreLayoutTests.library())
         var metadata = try StoreMaker(version, framework: 1044).metadata
         metadata.entries["com.example.token"] = .data([1, 2, 3])

@@ -11,8 +11,7 @@ import Testing
 struct TestStoreTests {
     private static func registry() -> MigrationRegistry { MigrationRegistry(models: { try KillableVersions.make() }) }
 
-    @Test("a store of a version is made, counted, migrated and validated, and its folder goes with it")
-    func steps() throws {
+    @Test func `a store of a version is made, counted, migrated and validated, and its folder goes with it`() throws {
         var path = ""
         do {
             let store = try TestStore(registry: Self.registry(), seed: 3, count: 12)
@@ -29,8 +28,7 @@ struct TestStoreTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("a fixture is copied and stays as it is, and damage is found")
-    func fixture() throws {
+    @Test func `a fixture is copied and stays as it is, and damage is found`() throws {
         let folder = try ScratchFolder()
         let fixture = folder.path + "/Shop.sqlite"
         try SampleStore.make(at: fixture, of: try KillableVersions.make(), seed: 3, count: 5)
@@ -45,8 +43,7 @@ struct TestStoreTests {
         }
     }
 
-    @Test("a registry without models, and a version that is not there, are errors")
-    func wrong() throws {
+    @Test func `a registry without models, and a version that is not there, are errors`() throws {
         #expect(throws: MigrationError.self) { try TestStore(registry: MigrationRegistry()) }
         let error = #expect(throws: MigrationError.self) { try TestStore(at: "9", registry: Self.registry()) }
         #expect(error?.code == .modelNotFound)
@@ -55,24 +52,23 @@ struct TestStoreTests {
     private static let pair = MigrationPair(
         "1", to: "2", keeps: ["Item", "Item.name", "Item.rate", "Item.data", "Item.links", "Link", "Link.item"])
 
-    @Test("what a pair keeps is compared object by object, also where a link becomes one of many")
-    func keeps() throws {
+    @Test func `what a pair keeps is compared object by object, also where a link becomes one of many`() throws {
         let store = try TestStore(registry: Self.registry(), seed: 3, count: 12)
         #expect(try store.migrate(Self.pair) == [])
     }
 
-    @Test(
-        "an object that is lost, a value that is changed and a link that is gone are each named",
-        arguments: [
-            ("DELETE FROM ZITEM WHERE Z_PK = 2", "Item", "Item: 1 of 12 objects is lost, such as Item 2."),
-            (
-                "UPDATE ZITEM SET ZNAME = 'other' WHERE Z_PK IN (3, 5)", "Item.name",
-                "Item.name: 2 of 12 objects are changed, such as Item 3."
-            ),
-            ("UPDATE ZITEM SET ZNAME = NULL", "Item.rate", nil),
-            ("UPDATE ZLINK SET ZITEM = NULL", "Link.item", "Link.item: "), ("UPDATE ZITEM SET ZRATE = 7", "Item", nil),
-        ])
-    func losses(sql: String, keeps: String, says: String?) throws {
+    @Test(arguments: [
+        ("DELETE FROM ZITEM WHERE Z_PK = 2", "Item", "Item: 1 of 12 objects is lost, such as Item 2."),
+        (
+            "UPDATE ZITEM SET ZNAME = 'other' WHERE Z_PK IN (3, 5)", "Item.name",
+            "Item.name: 2 of 12 objects are changed, such as Item 3."
+        ),
+        ("UPDATE ZITEM SET ZNAME = NULL", "Item.rate", nil),
+        ("UPDATE ZLINK SET ZITEM = NULL", "Link.item", "Link.item: "), ("UPDATE ZITEM SET ZRATE = 7", "Item", nil),
+    ])
+    func `an object that is lost, a value that is changed and a link that is gone are each named`(
+        sql: String, keeps: String, says: String?
+    ) throws {
         let versions = try KillableVersions.make()
         let store = try TestStore(registry: Self.registry(), seed: 3, count: 12)
         _ = try SQLiteShell.run(store.path, "UPDATE ZITEM SET ZNAME = 'name ' || Z_PK; UPDATE ZLINK SET ZITEM = 1")
@@ -85,8 +81,8 @@ struct TestStoreTests {
         #expect(before.loss(of: try KeptPlace(keeps, from: model, to: model), in: before) == nil)
     }
 
-    @Test("a pair with a wrong name, or for a store of another version, is an error before anything changes")
-    func wrongPair() throws {
+    @Test
+    func `a pair with a wrong name, or for a store of another version, is an error before anything changes`() throws {
         let store = try TestStore(registry: Self.registry())
         for keeps in ["Nothing", "Item.nothing", "Item.score", "Item as Item.name", "Item.name as Nothing.name"] {
             let error = #expect(throws: MigrationError.self) {

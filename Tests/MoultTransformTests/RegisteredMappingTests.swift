@@ -19,8 +19,7 @@ struct RegisteredMappingTests {
             ], currentName: "Two")
     }
 
-    @Test("what a mapping leaves out is completed, and it is found by its versions' names")
-    func stage() throws {
+    @Test func `what a mapping leaves out is completed, and it is found by its versions' names`() throws {
         var registry = MigrationRegistry()
         var person = EntityMapping(from: "Person", to: "Person")
         person.attributeMappings = [try PropertyMapping("called", "$source.name")]
@@ -38,8 +37,7 @@ struct RegisteredMappingTests {
         }
     }
 
-    @Test("a version that there is not is named with those that there are")
-    func unknownVersion() throws {
+    @Test func `a version that there is not is named with those that there are`() throws {
         var registry = MigrationRegistry()
         registry.register(mapping: MappingModel(), from: "One", to: "Tow")
         let versions = try versions()

@@ -24,8 +24,7 @@ final class Book: NSManagedObject {
         return model
     }
 
-    @Test("a container, an object and a fetch beside Foundation's own import")
-    func whole() throws {
+    @Test func `a container, an object and a fetch beside Foundation's own import`() throws {
         let container = NSPersistentContainer(name: "Books", managedObjectModel: model())
         container.persistentStoreDescriptions.first?.url = URL(fileURLWithPath: "/dev/null")
         container.loadPersistentStores { _, error in #expect(error == nil) }

@@ -24,8 +24,7 @@ import Testing
 #endif
 
 @Suite struct TripTests {
-    @Test("the macros, a container and a predicate, with nothing but SwiftData's import")
-    func whole() throws {
+    @Test func `the macros, a container and a predicate, with nothing but SwiftData's import`() throws {
         let schema = SwiftData.Schema([Trip.self, Stay.self])
         let container = try ModelContainer(
             for: schema, configurations: [ModelConfiguration(schema: schema, isStoredInMemoryOnly: true)])

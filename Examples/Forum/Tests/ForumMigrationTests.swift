@@ -7,8 +7,7 @@ import Testing
 
 @Suite("Example Forum")
 struct ForumMigrationTests {
-    @Test("titles are decoded just once, as Python decodes them")
-    func titles() throws {
+    @Test func `titles are decoded just once, as Python decodes them`() throws {
         let forum = try ForumStore()
         let query = "SELECT ZTITLE FROM ZTHREAD ORDER BY Z_PK"
         let before = try forum.rows(forum.old, query)
@@ -17,8 +16,7 @@ struct ForumMigrationTests {
         #expect(after.contains("How to write &lt;b&gt;"))
     }
 
-    @Test("unread posts are never less than none, nothing is pinned, and a date that was there stays")
-    func threads() throws {
+    @Test func `unread posts are never less than none, nothing is pinned, and a date that was there stays`() throws {
         let forum = try ForumStore()
         #expect(
             try forum.rows(forum.new, "SELECT Z_PK, ZTOTALUNREADPOSTS, ZISPINNED FROM ZTHREAD ORDER BY 1")
@@ -36,8 +34,7 @@ struct ForumMigrationTests {
         #expect(forum.span.contains(now))
     }
 
-    @Test("the tool is killed in the middle, whatever time its policy asks for")
-    func kills() throws {
+    @Test func `the tool is killed in the middle, whatever time its policy asks for`() throws {
         let forum = try ForumStore()
         let result = try forum.tool("test", "--kill", "4", "old.sqlite")
         #expect(result.exit == 0, "\(result.output)")
@@ -45,8 +42,7 @@ struct ForumMigrationTests {
         #expect(result.output.contains("broken 0 times"))
     }
 
-    @Test("a thread's author is the one user of that userID, and an unknown one leaves only the userID")
-    func authors() throws {
+    @Test func `a thread's author is the one user of that userID, and an unknown one leaves only the userID`() throws {
         let forum = try ForumStore()
         #expect(
             try forum.rows(
@@ -65,8 +61,7 @@ struct ForumMigrationTests {
             ])
     }
 
-    @Test("one user of three rows has the newest values, and every post of the three")
-    func merged() throws {
+    @Test func `one user of three rows has the newest values, and every post of the three`() throws {
         let forum = try ForumStore()
         let row = try forum.rows(
             forum.new,
@@ -88,8 +83,7 @@ struct ForumMigrationTests {
                 == forum.rows(forum.old, "SELECT count(DISTINCT ZUSERID) FROM ZUSER"))
     }
 
-    @Test("titles of users are clean, and avatars are objects of their own where somebody can show them")
-    func users() throws {
+    @Test func `titles of users are clean, and avatars are objects of their own where somebody can show them`() throws {
         let forum = try ForumStore()
         #expect(try forum.rows(forum.new, "SELECT ZCUSTOMTITLEHTML FROM ZUSER WHERE ZUSERID = '77'") == ["<u>kept</u>"])
         #expect(
@@ -109,8 +103,7 @@ struct ForumMigrationTests {
                 == ["Ada|Lovelace", "Grace Brewster|Hopper", "Plato|"])
     }
 
-    @Test("the report counts what became of every user, and what was dropped or changed")
-    func counted() throws {
+    @Test func `the report counts what became of every user, and what was dropped or changed`() throws {
         let forum = try ForumStore()
         #expect(
             forum.output.contains(
@@ -119,8 +112,7 @@ struct ForumMigrationTests {
         #expect(forum.output.contains("ThreadMigrationPolicy: 60 of Thread: 60 kept; authors unknown: 1"))
     }
 
-    @Test("the user without a userID is in the quarantine with every value, and named in the report")
-    func quarantined() throws {
+    @Test func `the user without a userID is in the quarantine with every value, and named in the report`() throws {
         let forum = try ForumStore()
         #expect(try forum.rows(forum.new, "SELECT count(*) FROM ZUSER WHERE ZUSERNAME = 'nobody'") == ["0"])
         let list = try forum.tool("quarantine", "list", "forum.sqlite")
@@ -128,8 +120,7 @@ struct ForumMigrationTests {
         #expect(list.output.contains("The user has no userID."))
     }
 
-    @Test("an empty userID is none")
-    func emptyUserID() throws {
+    @Test func `an empty userID is none`() throws {
         let forum = try ForumStore { context in
             try context.insertNewObject(forEntityName: "User").setValue("", forKey: "userID")
         }
@@ -137,8 +128,7 @@ struct ForumMigrationTests {
         #expect(forum.output.contains("2 quarantined; The user has no userID.: 2"))
     }
 
-    @Test("rows of one user in any number and order become what a slow reading of the rule says")
-    func anyRows() throws {
+    @Test func `rows of one user in any number and order become what a slow reading of the rule says`() throws {
         var expected: [String: [String: String]] = [:]
         let forum = try ForumStore { context in
             var rows: [String: [(date: Double?, values: [String: String], registered: Double?)]] = [:]
@@ -192,8 +182,8 @@ struct ForumMigrationTests {
 
 @Suite("README of the example Forum")
 struct ForumReadmeTests {
-    @Test("every command ends as the README says, finds what is wrong, repairs it when asked, and goes back")
-    func readme() throws {
+    @Test
+    func `every command ends as the README says, finds what is wrong, repairs it when asked, and goes back`() throws {
         let run = try ExampleRun("Forum")
         let refused = run.output(of: "moult migrate")
         #expect(refused.contains("ThreadMigrationPolicy"))

@@ -31,8 +31,8 @@ import Testing
         return try TestStore(copyOf: path, registry: registry ?? Self.registry())
     }
 
-    @Test("a migration keeps what is listed", arguments: pairs)
-    func keeps(pair: MigrationPair) throws {
+    @Test(arguments: pairs)
+    func `a migration keeps what is listed`(pair: MigrationPair) throws {
         let store = try Self.store(pair.from)
         let losses = try store.migrate(pair)
         #expect(losses == [])

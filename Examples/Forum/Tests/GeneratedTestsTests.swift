@@ -25,8 +25,7 @@ import Testing
         }
     }
 
-    @Test("a broken policy turns exactly the pairs red whose way leads over it")
-    func brokenPolicy() throws {
+    @Test func `a broken policy turns exactly the pairs red whose way leads over it`() throws {
         var registry = try ForumReaderMigrationTests.registry()
         registry.register(policy: { ForgetfulPolicy() }, named: "UserMigrationPolicy")
         let losses = try ForumReaderMigrationTests.pairs.map { pair in
@@ -40,8 +39,7 @@ import Testing
         #expect(red.allSatisfy { $0.1.contains { $0.hasPrefix("User.username: ") } }, "\(red)")
     }
 
-    @Test("generating them again changes nothing, whatever was edited")
-    func again() throws {
+    @Test func `generating them again changes nothing, whatever was edited`() throws {
         let tool = try ExampleTool("forum-reader")
         let path = packageRoot.appendingPathComponent("Examples/Forum/Tests/ForumReaderMigrationTests.swift").path
         let text = try String(contentsOfFile: path, encoding: .utf8)

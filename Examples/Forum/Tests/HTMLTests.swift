@@ -5,19 +5,17 @@ import Testing
 
 @Suite("Texts of a forum")
 struct HTMLTests {
-    @Test(
-        "a character reference is decoded once, and what it gives is not decoded again",
-        arguments: [
-            ("Tom &amp; Jerry", "Tom & Jerry"), ("&amp;lt;b&amp;gt;", "&lt;b&gt;"), ("&amp;amp;lt;", "&amp;lt;"),
-            ("a &lt; b &amp;&amp; b &gt; c", "a < b && b > c"), ("&#38;lt;", "&lt;"), ("R&D at AT&T", "R&D at AT&T"),
-            ("Caf&eacute; &#8212; caf&#xE9;", "Café — café"), ("it&#146;s", "it’s"),
-            ("&#0;&#xD800;", "\u{FFFD}\u{FFFD}"),
-            ("&nosuch; &; &#; &#x; &", "&nosuch; &; &#; &#x; &"), ("🐦&amp;🐦", "🐦&🐦"), ("", ""),
-        ])
-    func entities(text: String, expected: String) { #expect(HTMLEntities.decoded(text) == expected) }
+    @Test(arguments: [
+        ("Tom &amp; Jerry", "Tom & Jerry"), ("&amp;lt;b&amp;gt;", "&lt;b&gt;"), ("&amp;amp;lt;", "&amp;lt;"),
+        ("a &lt; b &amp;&amp; b &gt; c", "a < b && b > c"), ("&#38;lt;", "&lt;"), ("R&D at AT&T", "R&D at AT&T"),
+        ("Caf&eacute; &#8212; caf&#xE9;", "Café — café"), ("it&#146;s", "it’s"),
+        ("&#0;&#xD800;", "\u{FFFD}\u{FFFD}"),
+        ("&nosuch; &; &#; &#x; &", "&nosuch; &; &#; &#x; &"), ("🐦&amp;🐦", "🐦&🐦"), ("", ""),
+    ])
+    func `a character reference is decoded once, and what it gives is not decoded again`(text: String, expected: String)
+    { #expect(HTMLEntities.decoded(text) == expected) }
 
-    @Test("decoding agrees with Python's html.unescape on references that both know")
-    func python() throws {
+    @Test func `decoding agrees with Python's html.unescape on references that both know`() throws {
         var texts: [String] = []
         for first in ["&", "&amp;", "&lt;", "&#38;", "&#x26;"] {
             for second in ["lt;", "amp;lt;", "#60;", "gt", "quot;x", ";", "#x3c;&gt;"] { texts.append(first + second) }
@@ -28,7 +26,6 @@ struct HTMLTests {
     }
 
     @Test(
-        "titles keep basic formatting and nothing that runs or frames",
         arguments: [
             ("<b>kept</b>", "<b>kept</b>"), ("<SCRIPT\nsrc=x>alert('<b>')</SCRIPT >tail", "tail"),
             ("<iframe src=x><b>ad</b></iframe>tail", "tail"),
@@ -45,10 +42,11 @@ struct HTMLTests {
             ("1<br>2<BR/>3", "1<br>2<br>3"),
             ("<style>b{}</style>&lt;script&gt;", "&lt;script&gt;"), ("<b", nil), ("<", "&lt;"), ("</>x", "x"),
         ] as [(String, String?)])
-    func titles(html: String, expected: String?) { #expect(HTMLCleaner.clean(html) == expected) }
+    func `titles keep basic formatting and nothing that runs or frames`(html: String, expected: String?) {
+        #expect(HTMLCleaner.clean(html) == expected)
+    }
 
-    @Test("nothing that Python's parser sees in a cleaned title is more than basic formatting, whatever went in")
-    func onlyFormatting() throws {
+    @Test func `Python's parser sees only basic formatting in a cleaned title, whatever went in`() throws {
         let parts = [
             "<script>", "</script>", "<SCRIPT\n", "<iframe src=\"", "\">", "'", "</iframe", ">", "<", "<b>", "</b>",
             "<i",
@@ -68,14 +66,15 @@ struct HTMLTests {
     }
 
     @Test(
-        "an avatar stays over https, is asked for over https where it was http, and goes where nobody could show it",
         arguments: [
             ("https://a.example/1.png", .kept), ("http://a.example/1.png", .upgraded), (" HTTPS://a.example/ ", .kept),
             ("http://a.example:80/1", .upgraded), ("http://a.example:8080/1", .dropped), ("https:///1.png", .dropped),
             ("https://", .dropped), ("ftp://a.example/1", .dropped), ("//a.example/1", .dropped), ("1.png", .dropped),
             ("javascript:alert(1)", .dropped), ("", .dropped), ("https://a b", .dropped),
         ] as [(String, AvatarKind)])
-    func avatars(address: String, kind: AvatarKind) {
+    func `an avatar stays over https, is asked for over https where it was http, and goes where nobody could show it`(
+        address: String, kind: AvatarKind
+    ) {
         let avatar = Avatar(address)
         switch avatar {
         case .kept: #expect(kind == .kept)

@@ -28,11 +28,9 @@ struct HabitsTests {
         func sql(_ text: String) throws -> String { try SQLiteShell.run(url.path, text) }
     }
 
-    @Test("the plan is sound")
-    func plan() throws { try HabitsPlan.validate() }
+    @Test func `the plan is sound`() throws { try HabitsPlan.validate() }
 
-    @Test("version 2 has a pin that nobody has set, and everything else as it was")
-    func pinned() throws {
+    @Test func `version 2 has a pin that nobody has set, and everything else as it was`() throws {
         let store = try Store()
         let before = try store.sql("SELECT ZNAME, ZCOLOUR, ZTARGET FROM ZHABIT ORDER BY Z_PK")
         let habits = try store.open(HabitsV2.self).fetch(FetchDescriptor<HabitsV2.Habit>())
@@ -40,22 +38,19 @@ struct HabitsTests {
         #expect(try store.sql("SELECT ZNAME, ZCOLOUR, ZTARGET FROM ZHABIT ORDER BY Z_PK") == before)
     }
 
-    @Test("version 3 keeps values under new names, with and without an original name")
-    func renamed() throws {
+    @Test func `version 3 keeps values under new names, with and without an original name`() throws {
         let context = try Store().open(HabitsV3.self)
         #expect(try Set(context.fetch(FetchDescriptor<HabitsV3.Habit>()).map(\.tint)) == ["blue", "red", "green"])
         #expect(try context.fetch(FetchDescriptor<HabitsV3.Profile>()).map(\.displayName) == ["Ada"])
     }
 
-    @Test("version 4 has a number of what was typed")
-    func numbers() throws {
+    @Test func `version 4 has a number of what was typed`() throws {
         let habits = try Store().open(HabitsV4.self).fetch(FetchDescriptor<HabitsV4.Habit>())
         #expect(
             Dictionary(uniqueKeysWithValues: habits.map { ($0.name, $0.target) }) == ["Water": 8, "Run": 1, "Read": 1])
     }
 
-    @Test("version 5 has each habit's longest streak, and each category once with the habits of all of its name")
-    func streaks() throws {
+    @Test func `version 5 has each habit's longest streak, and each category once, with all its habits`() throws {
         let store = try Store()
         let context = try store.open()
         let habits = try context.fetch(FetchDescriptor<HabitsV5.Habit>(sortBy: [SortDescriptor(\.name)]))
@@ -70,8 +65,7 @@ struct HabitsTests {
         #expect(try store.sql("SELECT count(*) FROM ZCATEGORY") == "2\n")
     }
 
-    @Test("no row is lost on the way, and every log still leads to its habit")
-    func rows() throws {
+    @Test func `no row is lost on the way, and every log still leads to its habit`() throws {
         let store = try Store()
         let logs =
             "SELECT h.ZNAME, l.ZAMOUNT, l.ZDAY FROM ZHABITLOG l JOIN ZHABIT h ON h.Z_PK = l.ZHABIT ORDER BY l.Z_PK"
@@ -84,8 +78,7 @@ struct HabitsTests {
                 == "3\nFirst week|0.75\n")
     }
 
-    @Test("a streak is the longest row of days, whatever their order and how often they were logged")
-    func longestStreak() {
+    @Test func `a streak is the longest row of days, whatever their order and how often they were logged`() {
         func days(_ list: [Int]) -> Int? { HabitsPlan.longestStreak(of: list.map(HabitSample.date))?.days }
         #expect(days([]) == nil)
         #expect(days([7]) == 1)
@@ -93,8 +86,7 @@ struct HabitsTests {
         #expect(days([0, 2, 4]) == 1)
     }
 
-    @Test("the commands of the README run as they stand there")
-    func readme() throws {
+    @Test func `the commands of the README run as they stand there`() throws {
         let run = try ExampleRun("Habits")
         #expect(run.output(of: "habit-tracker status", 0).contains("1.0.0, 4 behind 5.0.0"), "\(run.output)")
         #expect(run.output(of: "habit-tracker show").contains("Run (Health), 1 a day: 4 days in a row"))
@@ -118,8 +110,7 @@ struct HabitsTests {
         }
     }
 
-    @Test("a broken transform turns exactly the generated pairs red whose way leads over it")
-    func brokenTransform() throws {
+    @Test func `a broken transform turns exactly the generated pairs red whose way leads over it`() throws {
         let registry = MigrationRegistry(plan: ForgetfulPlan.self)
         let red = try HabitTrackerMigrationTests.pairs.filter { pair in
             try !HabitTrackerMigrationTests.store(pair.from, registry: registry).migrate(pair).isEmpty
@@ -128,8 +119,7 @@ struct HabitsTests {
         #expect(over.count == 6 && red == over, "\(red)")
     }
 
-    @Test("the app's own container migrates a store of the test kit, and one that leaves it behind is reported")
-    func container() throws {
+    @Test func `the app's own container migrates a store of the test kit, and one that does not is reported`() throws {
         let registry = MigrationRegistry(plan: HabitsPlan.self)
         let store = try TestStore(at: "1.0.0", registry: registry, count: 5)
         func open(_ version: any VersionedSchema.Type) -> (String) throws -> ModelContainer {
@@ -148,8 +138,8 @@ struct HabitsTests {
         #expect(try store.version == "5.0.0" && store.validate() == [])
     }
 
-    @Test("the app is linted through its own tool, with the rules of its plan and the profile of CloudKit")
-    func lint() throws {
+    @Test
+    func `the app is linted through its own tool, with the rules of its plan and the profile of CloudKit`() throws {
         let tool = try ExampleTool("habit-tracker")
         let plain = try tool("lint")
         #expect(plain.exit == 0 && plain.output.contains(" in 5 versions."), "\(plain.output)")

@@ -25,11 +25,9 @@ struct NotesTests {
         func sql(_ text: String) throws -> String { try SQLiteShell.run(url.path, text) }
     }
 
-    @Test("the plan is sound")
-    func plan() throws { try NotesPlan.validate() }
+    @Test func `the plan is sound`() throws { try NotesPlan.validate() }
 
-    @Test("the text is kept under its new name, and what is new has its defaults")
-    func renamed() throws {
+    @Test func `the text is kept under its new name, and what is new has its defaults`() throws {
         let store = try Store()
         let before = try store.sql("SELECT ZTITLE, ZTEXT FROM ZNOTE ORDER BY Z_PK")
         let context = try store.open(NotesV2.self)
@@ -39,8 +37,7 @@ struct NotesTests {
         #expect(try store.sql("SELECT ZTITLE, ZCONTENT FROM ZNOTE ORDER BY Z_PK") == before)
     }
 
-    @Test("empty titles and categories are filled, and others stay")
-    func filled() throws {
+    @Test func `empty titles and categories are filled, and others stay`() throws {
         let context = try Store().open(NotesV3.self)
         let notes = try context.fetch(FetchDescriptor<NotesV3.Note>())
         #expect(
@@ -51,8 +48,7 @@ struct NotesTests {
         #expect(Set(restaurants.map(\.category)) == ["French", "Uncategorized"])
     }
 
-    @Test("a full name is split into first and last, and every note still has its author")
-    func split() throws {
+    @Test func `a full name is split into first and last, and every note still has its author`() throws {
         let store = try Store()
         let context = try store.open(NotesV4.self)
         let authors = try context.fetch(FetchDescriptor<NotesV4.Author>(sortBy: [SortDescriptor(\.firstName)]))
@@ -64,8 +60,7 @@ struct NotesTests {
                 == "King Lovelace\n")
     }
 
-    @Test("the commands of the README run as they stand there")
-    func readme() throws {
+    @Test func `the commands of the README run as they stand there`() throws {
         let run = try ExampleRun("Notes")
         #expect(
             run.output(of: "notes-and-restaurants show").contains("Engine, 4 words, by King Lovelace, Ada"),

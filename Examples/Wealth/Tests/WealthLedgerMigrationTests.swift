@@ -33,8 +33,8 @@ import WealthLedger
         return try TestStore(copyOf: path, registry: registry ?? Self.registry())
     }
 
-    @Test("a migration keeps what is listed", arguments: pairs)
-    func keeps(pair: MigrationPair) throws {
+    @Test(arguments: pairs)
+    func `a migration keeps what is listed`(pair: MigrationPair) throws {
         let store = try Self.store(pair.from)
         let losses = try store.migrate(pair)
         #expect(losses == [])

@@ -36,8 +36,7 @@ struct WealthMigrationTests {
         func dump() throws -> String { try SQLiteShell.run(url.path, ".dump") }
     }
 
-    @Test("all amounts of money are the same to the last digit, through every version and back")
-    func money() async throws {
+    @Test func `all amounts of money are the same to the last digit, through every version and back`() async throws {
         let ledger = try Ledger()
         let query = """
             SELECT ZSYMBOL, typeof(ZQUANTITY), ZQUANTITY, typeof(ZPRICE), ZPRICE, typeof(ZCURRENTVALUE), ZCURRENTVALUE
@@ -67,8 +66,7 @@ struct WealthMigrationTests {
             ])
     }
 
-    @Test("shares of every portfolio come to a hundred, and currencies to the sum of their assets")
-    func exposure() async throws {
+    @Test func `shares of every portfolio come to a hundred, and currencies to the sum of their assets`() async throws {
         let ledger = try Ledger()
         try await ledger.versions.migrate(storeAt: ledger.url)
         #expect(
@@ -100,8 +98,8 @@ struct WealthMigrationTests {
                 == ["4"])
     }
 
-    @Test("a quarter of a portfolio in one foreign currency is half secured, a hair less is not at all")
-    func hedging() async throws {
+    @Test
+    func `a quarter of a portfolio in one foreign currency is half secured, a hair less is not at all`() async throws {
         let ledger = try Ledger()
         _ = try ledger.rows(
             """
@@ -120,8 +118,7 @@ struct WealthMigrationTests {
                 """) == ["GBP|24.99|None|0|1", "USD|25|Half|0.5|2"])
     }
 
-    @Test("owners get tax residencies with their schemes, and documents the assets that they name")
-    func compliance() async throws {
+    @Test func `owners get tax residencies with their schemes, and documents the assets that they name`() async throws {
         let ledger = try Ledger()
         try await ledger.versions.migrate(storeAt: ledger.url)
         #expect(
@@ -146,8 +143,8 @@ struct WealthMigrationTests {
             .contains("Of something sold: no asset SOLD\n"))
     }
 
-    @Test("when a step fails, the steps before it take their lists back, the last first, and the store is untouched")
-    func undo() async throws {
+    @Test
+    func `when a step fails, the steps before it are undone, last first, and the store is untouched`() async throws {
         let ledger = try Ledger()
         try await ledger.versions.migrate(storeAt: ledger.url, to: SemanticVersion(1, 2))
         let before = try ledger.dump()
@@ -175,8 +172,7 @@ struct WealthMigrationTests {
 
     private struct Wrong: Error {}
 
-    @Test("a ledger says its version and how far it is behind, and goes back to 1.2.0 when its user asks")
-    func statusAndRollback() async throws {
+    @Test func `a ledger says its version and how far behind it is, and goes back to 1.2.0 on request`() async throws {
         let ledger = try Ledger()
         #expect(try ledger.versions.status(ofStoreAt: ledger.url).versionsBehind == 3)
         try await ledger.versions.migrate(storeAt: ledger.url, stopsAtEachVersion: true)
@@ -189,8 +185,7 @@ struct WealthMigrationTests {
         #expect(try ledger.rows("SELECT count(*) FROM sqlite_master WHERE name = 'ZTAXRESIDENCY'") == ["0"])
     }
 
-    @Test("every way forward has a plan whose times and steps add up, and none leads back")
-    func plans() throws {
+    @Test func `every way forward has a plan whose times and steps add up, and none leads back`() throws {
         let versions = try WealthVersions.registry(reports: URL(fileURLWithPath: "/nowhere"))
         let numbers = versions.versions.map(\.version)
         for (start, from) in numbers.enumerated() {
@@ -218,9 +213,7 @@ struct WealthMigrationTests {
             ])
     }
 
-    @Test(
-        "progress begins at none, never goes back, and speaks of the backup before any step, and of it when it is made")
-    func progress() async throws {
+    @Test func `progress begins at 0, never goes back, and names the backup before any step`() async throws {
         let ledger = try Ledger()
         let seen = Mutex<[(Double, String)]>([])
         try await ledger.versions.migrate(storeAt: ledger.url) { fraction, message in
@@ -234,8 +227,7 @@ struct WealthMigrationTests {
         #expect(backup < step)
     }
 
-    @Test("every command of the README ends as the README says")
-    func readme() throws {
+    @Test func `every command of the README ends as the README says`() throws {
         let run = try ExampleRun("Wealth")
         #expect(run.output(of: "wealth-ledger versions").contains("1.2.0  2025-02-10  heavyweight  Currency risk."))
         #expect(run.output(of: "wealth-ledger status ledger.sqlite").contains("1.0.0, 3 behind 1.3.0"))

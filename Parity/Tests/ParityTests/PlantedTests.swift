@@ -48,8 +48,7 @@ import Testing
         return Set(checks.flatMap(\.differences).map(\.kind))
     }
 
-    @Test("Moult on both sides is equal, for each check")
-    func equal() throws {
+    @Test func `Moult on both sides is equal, for each check`() throws {
         let comparison = try comparison()
         defer { try? FileManager.default.removeItem(at: scratch) }
         let checks = comparison.checks(of: try migrated(comparison))
@@ -59,18 +58,18 @@ import Testing
         #expect(comparison.swiftData().isEqual)
     }
 
-    @Test(
-        "a difference of a kind in the tables of a migrated store is found",
-        arguments: [
-            (Difference.Kind.table, "DROP TABLE Z_7FRIENDS"),
-            (.column, "ALTER TABLE ZTHING ADD COLUMN ZEXTRA VARCHAR"),
-            (.index, "DROP INDEX ZTHING_ZBOX_INDEX"),
-            (.row, "DELETE FROM ZTAG WHERE Z_PK = 2"),
-            (.value, "UPDATE ZBOX SET ZLABEL = 'other' WHERE Z_PK = 1"),
-            (.value, "UPDATE ZBOX SET ZLABEL = ZLABEL || ' '"),
-            (.value, "UPDATE Z_PRIMARYKEY SET Z_MAX = Z_MAX + 1 WHERE Z_NAME = 'Box'"),
-        ])
-    func tables(_ kind: Difference.Kind, _ sql: String) throws {
+    @Test(arguments: [
+        (Difference.Kind.table, "DROP TABLE Z_7FRIENDS"),
+        (.column, "ALTER TABLE ZTHING ADD COLUMN ZEXTRA VARCHAR"),
+        (.index, "DROP INDEX ZTHING_ZBOX_INDEX"),
+        (.row, "DELETE FROM ZTAG WHERE Z_PK = 2"),
+        (.value, "UPDATE ZBOX SET ZLABEL = 'other' WHERE Z_PK = 1"),
+        (.value, "UPDATE ZBOX SET ZLABEL = ZLABEL || ' '"),
+        (.value, "UPDATE Z_PRIMARYKEY SET Z_MAX = Z_MAX + 1 WHERE Z_NAME = 'Box'"),
+    ])
+    func `a difference of a kind in the tables of a migrated store is found`(_ kind: Difference.Kind, _ sql: String)
+        throws
+    {
         let comparison = try comparison()
         defer { try? FileManager.default.removeItem(at: scratch) }
         let one = try migrated(comparison)
@@ -83,8 +82,7 @@ import Testing
         #expect(check?.differences.contains { $0.kind == kind } == true)
     }
 
-    @Test("an object that one side misses, and a value that it reads otherwise, are found")
-    func objects() throws {
+    @Test func `an object that one side misses, and a value that it reads otherwise, are found`() throws {
         let comparison = try comparison()
         defer { try? FileManager.default.removeItem(at: scratch) }
         let one = try migrated(comparison)
@@ -99,8 +97,7 @@ import Testing
         }
     }
 
-    @Test("a store of another version, a wrong hash and an unsound save are found")
-    func others() throws {
+    @Test func `a store of another version, a wrong hash and an unsound save are found`() throws {
         let comparison = try comparison()
         defer { try? FileManager.default.removeItem(at: scratch) }
         var one = try migrated(comparison)
@@ -114,19 +111,16 @@ import Testing
         #expect(kinds([comparison.checks(of: one)[0]]) == [.metadata])
     }
 
-    @Test(
-        "dates of a dump are seconds since 2001, to the nanosecond",
-        arguments: [
-            ("2001-01-01T00:00:00.000000000Z", 0.0), ("2000-12-31T23:59:59.500000000Z", -0.5),
-            ("2024-02-29T12:00:00.250000000Z", 730_900_800.25), ("1969-07-20T20:17:40.000000000Z", -992_490_140),
-        ])
-    func dates(_ text: String, _ seconds: Double) {
+    @Test(arguments: [
+        ("2001-01-01T00:00:00.000000000Z", 0.0), ("2000-12-31T23:59:59.500000000Z", -0.5),
+        ("2024-02-29T12:00:00.250000000Z", 730_900_800.25), ("1969-07-20T20:17:40.000000000Z", -992_490_140),
+    ])
+    func `dates of a dump are seconds since 2001, to the nanosecond`(_ text: String, _ seconds: Double) {
         #expect(DumpedDate.seconds(text) == seconds)
         #expect(DumpedDate.seconds(String(text.dropLast())) == nil)
     }
 
-    @Test("a report is read back as it was written")
-    func report() throws {
+    @Test func `a report is read back as it was written`() throws {
         var report = Report(coreData: "Moult's own", system: "a system", moult: "moult 1")
         report.checks = [
             Check(

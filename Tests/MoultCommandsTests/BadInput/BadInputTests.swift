@@ -48,10 +48,10 @@ struct BadInputTests {
         return try Complaint(result)
     }
 
-    @Test(
-        "a bad store is refused with what was found, where, and what to do, and nothing is touched",
-        arguments: BadStore.all)
-    func stores(bad: BadStore) throws {
+    @Test(arguments: BadStore.all)
+    func `a bad store is refused with what was found, where, and what to do, and nothing is touched`(bad: BadStore)
+        throws
+    {
         let moult = try Self.besideStore()
         try bad.make(moult.folder.path + "/data/forum.sqlite")
         let before = try moult.listing()
@@ -71,8 +71,8 @@ struct BadInputTests {
         #expect(try moult.listing() == before)
     }
 
-    @Test("a bad model is refused with what was found, where, and what to do", arguments: BadModel.all)
-    func models(bad: BadModel) throws {
+    @Test(arguments: BadModel.all)
+    func `a bad model is refused with what was found, where, and what to do`(bad: BadModel) throws {
         let moult = try Self.besideStore()
         let model = try bad.make(moult.folder.path)
         let before = try moult.listing()
@@ -88,8 +88,7 @@ struct BadInputTests {
         #expect(try moult.listing() == before)
     }
 
-    @Test("no two of them share a message")
-    func distinct() throws {
+    @Test func `no two of them share a message`() throws {
         var seen: [String: String] = [:]
         for bad in BadStore.all {
             let moult = try Self.besideStore()
@@ -114,8 +113,7 @@ struct BadInputTests {
 // MARK: - States that only a whole situation makes
 
 extension BadInputTests {
-    @Test("a store that is ahead is told from one that is unknown")
-    func ahead() throws {
+    @Test func `a store that is ahead is told from one that is unknown`() throws {
         let moult = try Self.besideStore()
         #expect(try moult.run(Tool.path, ["migrate", "data/forum.sqlite"] + Self.model).exit == 0)
         let before = try moult.listing()
@@ -125,10 +123,8 @@ extension BadInputTests {
         #expect(try moult.listing() == before)
     }
 
-    @Test(
-        "a store that another process has open is refused, and no write of it is lost",
-        arguments: ["BEGIN; SELECT count(*) FROM ZPOST", "BEGIN IMMEDIATE; UPDATE ZPOST SET Z_OPT = 7"])
-    func open(sql: String) throws {
+    @Test(arguments: ["BEGIN; SELECT count(*) FROM ZPOST", "BEGIN IMMEDIATE; UPDATE ZPOST SET Z_OPT = 7"])
+    func `a store that another process has open is refused, and no write of it is lost`(sql: String) throws {
         let moult = try Self.besideStore()
         let store = moult.folder.path + "/data/forum.sqlite"
         let other = try SQLiteProcess(store)
@@ -149,15 +145,13 @@ extension BadInputTests {
         #expect(try moult.run(Tool.path, ["migrate", "data/forum.sqlite"] + Self.model).exit == 0)
     }
 
-    @Test("a CloudKit mirror is planned when asked for")
-    func cloudKit() throws {
+    @Test func `a CloudKit mirror is planned when asked for`() throws {
         let moult = try Self.besideStore()
         try #require(BadStore.all.first { $0.code == "cloudKit" }).make(moult.folder.path + "/data/forum.sqlite")
         #expect(try moult.run(Tool.path, ["plan", "data/forum.sqlite", "--cloudkit"] + Self.model).exit == 0)
     }
 
-    @Test("a damaged model cache is said, and does not matter where the model is given")
-    func modelCache() throws {
+    @Test func `a damaged model cache is said, and does not matter where the model is given`() throws {
         let moult = try Self.besideStore()
         let store = moult.folder.path + "/data/forum.sqlite"
         _ = try SQLiteShell.run(store, "UPDATE Z_MODELCACHE SET Z_CONTENT = x'00112233445566'")
@@ -173,8 +167,7 @@ extension BadInputTests {
         #expect(try moult.run(Tool.path, ["migrate", "data/forum.sqlite"] + Self.model).exit == 0)
     }
 
-    @Test("a folder that cannot be written is refused, and looking at a store in it works")
-    func readOnlyFolder() throws {
+    @Test func `a folder that cannot be written is refused, and looking at a store in it works`() throws {
         let moult = try Self.besideStore()
         let folder = moult.folder.path + "/data"
         try FileManager.default.setAttributes([.posixPermissions: 0o555], ofItemAtPath: folder)
@@ -210,13 +203,11 @@ extension BadInputTests {
 // MARK: - Paths
 
 extension BadInputTests {
-    @Test(
-        "a store of any name is read, migrated and rolled back",
-        arguments: [
-            "for um.sqlite", "for'um\".sqlite", "fórum 🐦.sqlite", "what?mode=ro.sqlite", "100%25.sqlite", "a#b.sqlite",
-            "forum", "-forum.sqlite", ".forum.sqlite", "for\num.sqlite", "a&b;c`d$(e).sqlite", "[a]*.sqlite",
-        ])
-    func names(name: String) throws {
+    @Test(arguments: [
+        "for um.sqlite", "for'um\".sqlite", "fórum 🐦.sqlite", "what?mode=ro.sqlite", "100%25.sqlite", "a#b.sqlite",
+        "forum", "-forum.sqlite", ".forum.sqlite", "for\num.sqlite", "a&b;c`d$(e).sqlite", "[a]*.sqlite",
+    ])
+    func `a store of any name is read, migrated and rolled back`(name: String) throws {
         let moult = try Self.besideStore(name)
         let store = "data/" + name
         let dump = try moult.run(Tool.path, ["dump", store, "--json"])
@@ -229,8 +220,7 @@ extension BadInputTests {
         #expect(names.allSatisfy { $0.hasPrefix(name) || $0.hasSuffix("_SUPPORT") }, "\(names)")
     }
 
-    @Test("a symbolic link is followed: the store behind it is migrated, the link stays")
-    func link() throws {
+    @Test func `a symbolic link is followed: the store behind it is migrated, the link stays`() throws {
         let moult = try Self.besideStore()
         let folder = moult.folder.path
         try FileManager.default.createSymbolicLink(

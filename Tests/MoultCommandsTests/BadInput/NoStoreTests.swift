@@ -6,17 +6,15 @@ import Testing
 /// What a verb says of a path that names no store.
 @Suite("What is no store")
 struct NoStoreTests {
-    @Test(
-        "each kind is named, with the exit code of an unusable store",
-        arguments: [
-            ("missing.sqlite", "Nothing is at missing.sqlite."), ("none/x.sqlite", "Nothing is at none/x.sqlite."),
-            ("folder", "is a folder."), ("text", "does not begin like a SQLite database"), ("empty", "is empty."),
-            ("fifo", "neither a file nor a folder."), ("/dev/null", "neither a file nor a folder."),
-            ("Forum.xcdatamodeld", "is a model, not a store."), ("model.json", "is a model, not a store."),
-            ("model.omo", "is a model, not a store."), ("Own.xcmappingmodel", "is a mapping model, not a store."),
-            ("a\nline.sqlite", "Nothing is at a\\u{A}line.sqlite."),
-        ])
-    func named(path: String, message: String) throws {
+    @Test(arguments: [
+        ("missing.sqlite", "Nothing is at missing.sqlite."), ("none/x.sqlite", "Nothing is at none/x.sqlite."),
+        ("folder", "is a folder."), ("text", "does not begin like a SQLite database"), ("empty", "is empty."),
+        ("fifo", "neither a file nor a folder."), ("/dev/null", "neither a file nor a folder."),
+        ("Forum.xcdatamodeld", "is a model, not a store."), ("model.json", "is a model, not a store."),
+        ("model.omo", "is a model, not a store."), ("Own.xcmappingmodel", "is a mapping model, not a store."),
+        ("a\nline.sqlite", "Nothing is at a\\u{A}line.sqlite."),
+    ])
+    func `each kind is named, with the exit code of an unusable store`(path: String, message: String) throws {
         let moult = try Tool.besideForumModel()
         _ = try moult.run("mkfifo", ["fifo"])
         #expect(try moult("schema", "export", "exported", "--model", "Forum.xcdatamodeld").exit == 0)
@@ -41,8 +39,7 @@ struct NoStoreTests {
         }
     }
 
-    @Test("a model that was named as a store is shown by the verb that the message names")
-    func model() throws {
+    @Test func `a model that was named as a store is shown by the verb that the message names`() throws {
         let moult = try Tool.besideForumModel()
         let refused = try moult("inspect", "Forum.xcdatamodeld")
         #expect(refused.exit == 4 && refused.errors.contains("moult hash Forum.xcdatamodeld shows"), "\(refused)")
@@ -52,8 +49,7 @@ struct NoStoreTests {
         #expect(!FileManager.default.fileExists(atPath: moult.folder.path + "/Forum.xcdatamodeld.moult"))
     }
 
-    @Test("a folder without a mapping model is not taken for none being named")
-    func mapping() throws {
+    @Test func `a folder without a mapping model is not taken for none being named`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         for verb in ["plan", "migrate"] {
             let refused = try moult(
@@ -62,8 +58,8 @@ struct NoStoreTests {
         }
     }
 
-    @Test("a path is one word of a shell, whatever is in it", arguments: ["a b", "it's", "a\nb'c\\d\t\u{1B}e\u{7F}7é"])
-    func quoted(path: String) throws {
+    @Test(arguments: ["a b", "it's", "a\nb'c\\d\t\u{1B}e\u{7F}7é"])
+    func `a path is one word of a shell, whatever is in it`(path: String) throws {
         let moult = Tool(folder: try ScratchFolder())
         let quoted = path.shellQuoted
         #expect(try moult.run("bash", ["-c", "printf %s \(quoted)"]).output == path)

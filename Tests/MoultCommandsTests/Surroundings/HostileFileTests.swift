@@ -29,8 +29,8 @@ struct HostileFileTests {
         #expect(victim == nil || victim == "victim\n", "\(words) has written through a link")
     }
 
-    @Test("as a store", arguments: HostileFile.allCases)
-    func store(kind: HostileFile) throws {
+    @Test(arguments: HostileFile.allCases)
+    func `as a store`(kind: HostileFile) throws {
         let examples = VerbExample.all.filter {
             $0.command.contains(" forum.sqlite") && !$0.isTrial && $0.verb != "schema export"
         }
@@ -56,8 +56,8 @@ struct HostileFileTests {
         }
     }
 
-    @Test("as an input, a record or external data", arguments: HostileInput.all, HostileFile.allCases)
-    func inputs(input: HostileInput, kind: HostileFile) throws {
+    @Test(arguments: HostileInput.all, HostileFile.allCases)
+    func `as an input, a record or external data`(input: HostileInput, kind: HostileFile) throws {
         // Six gigabytes of external data are copied like any other, where there is room.
         if input.path.contains("_EXTERNAL_DATA"), [.sparse, .unreadable].contains(kind) { return }
         let kinds = HostileFile.allCases
@@ -80,8 +80,8 @@ struct HostileFileTests {
         }
     }
 
-    @Test("beside a store under the names of SQLite's own files", arguments: HostileInput.sideFiles)
-    func sideFiles(input: HostileInput) throws {
+    @Test(arguments: HostileInput.sideFiles)
+    func `beside a store under the names of SQLite's own files`(input: HostileInput) throws {
         for (shift, kind) in [HostileFile.pipe, .folder, .device, .loop].enumerated() {
             for (number, command) in input.commands.enumerated() where VerbExample.isTried(number + shift, oneIn: 31) {
                 let moult = try Self.example.fixture()
@@ -95,8 +95,8 @@ struct HostileFileTests {
         }
     }
 
-    @Test("a file that this user may not read is called so", .enabled(if: geteuid() == 0))
-    func unreadable() throws {
+    @Test(.enabled(if: geteuid() == 0))
+    func `a file that this user may not read is called so`() throws {
         for (path, command) in [
             ("forum.sqlite", "status forum.sqlite"), ("forum.sqlite", "salvage forum.sqlite tmp/saved.sqlite"),
             ("in.rules.json", "validate forum.sqlite --model Forum.xcdatamodeld --rules in.rules.json"),
@@ -111,8 +111,7 @@ struct HostileFileTests {
         }
     }
 
-    @Test("external data that is no plain file is a finding, and no copy is made through it")
-    func externalData() throws {
+    @Test func `external data that is no plain file is a finding, and no copy is made through it`() throws {
         for kind in [HostileFile.pipe, .folder, .device, .loop, .link] {
             let moult = try Self.example.fixture()
             try kind.make(".forum_SUPPORT/_EXTERNAL_DATA/BBBBBBBB", moult)

@@ -11,10 +11,8 @@ struct PermissionTests {
         return found.output.split(separator: "\n").map(String.init)
     }
 
-    @Test(
-        "nothing that a verb makes of a store is for more readers than the store",
-        arguments: VerbExample.tried(oneIn: 2).filter { !$0.isFromNoStore })
-    func verbs(example: VerbExample) throws {
+    @Test(arguments: VerbExample.tried(oneIn: 2).filter { !$0.isFromNoStore })
+    func `nothing that a verb makes of a store is for more readers than the store`(example: VerbExample) throws {
         let moult = try example.fixture()
         #expect(try Self.readable(moult) == [])
         let result = try moult.shell(example.command)
@@ -30,8 +28,8 @@ struct PermissionTests {
         .contains(example.verb)
     }
 
-    @Test("and neither is what a process leaves that is killed", arguments: long)
-    func killed(example: VerbExample) throws {
+    @Test(arguments: long)
+    func `and neither is what a process leaves that is killed`(example: VerbExample) throws {
         let moult = try example.fixture()
         let begun = Date()
         #expect(try moult.shell(example.command).exit == 0)
@@ -45,8 +43,7 @@ struct PermissionTests {
         }
     }
 
-    @Test("the records of a store that several users share are for all of them")
-    func shared() throws {
+    @Test func `the records of a store that several users share are for all of them`() throws {
         let example = try #require(VerbExample.all.first { $0.verb == "status" })
         let moult = try example.fixture()
         let line =
@@ -56,8 +53,7 @@ struct PermissionTests {
         #expect(modes.output == "775 .\n664 lock\n664 log.txt\n664 runs.jsonl\n775 backups\n")
     }
 
-    @Test("an older folder beside a store is closed for those who may not read the store")
-    func older() throws {
+    @Test func `an older folder beside a store is closed for those who may not read the store`() throws {
         let example = try #require(VerbExample.all.first { $0.verb == "status" })
         let moult = try example.fixture()
         let line = "chmod 755 forum.sqlite.moult; moult migrate forum.sqlite --model Forum.xcdatamodeld"
@@ -65,8 +61,8 @@ struct PermissionTests {
         #expect(try moult.shell("stat -c %a forum.sqlite.moult").output == "700\n")
     }
 
-    @Test("what root makes beside a store of somebody else belongs to that user", .enabled(if: geteuid() == 0))
-    func owner() throws {
+    @Test(.enabled(if: geteuid() == 0))
+    func `what root makes beside a store of somebody else belongs to that user`() throws {
         let makers = ["migrate", "rollback", "mirror start", "salvage"]
         for example in VerbExample.tried where makers.contains(example.verb) {
             let moult = try example.fixture()

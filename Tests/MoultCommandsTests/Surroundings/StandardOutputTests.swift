@@ -10,9 +10,8 @@ struct StandardOutputTests {
     private static let closedPipe = "mkfifo tmp/pipe; exec 9<>tmp/pipe 8>tmp/pipe 9>&-; "
 
     /// Each way with some verbs; each verb in each way in the tier.
-    @Test(
-        "a command says by its exit code that what it printed is not whole", arguments: VerbExample.tried(oneIn: 3))
-    func verbs(example: VerbExample) throws {
+    @Test(arguments: VerbExample.tried(oneIn: 3))
+    func `a command says by its exit code that what it printed is not whole`(example: VerbExample) throws {
         // What is tried here is printing, and a trial of every moment prints no more.
         let command = example.command.replacingOccurrences(of: "--seconds 2", with: "--seconds 1")
             .replacingOccurrences(of: "--kill 3", with: "--kill 1")
@@ -37,8 +36,8 @@ struct StandardOutputTests {
         }
     }
 
-    @Test("help, versions and completions too", arguments: UsageTests.leaves + [""])
-    func help(path: String) throws {
+    @Test(arguments: UsageTests.leaves + [""])
+    func `help, versions and completions too`(path: String) throws {
         let moult = try Tool.besideForumModel()
         try FileManager.default.createDirectory(atPath: moult.folder.path + "/tmp", withIntermediateDirectories: false)
         let number = UsageTests.leaves.firstIndex(of: path) ?? 0
@@ -52,8 +51,7 @@ struct StandardOutputTests {
         }
     }
 
-    @Test("a command that fails says so, whether it can print or not")
-    func failures() throws {
+    @Test func `a command that fails says so, whether it can print or not`() throws {
         let moult = try Tool.besideForumModel()
         #expect(try moult.shell("moult status nothing.sqlite --json > /dev/full").exit == 4)
         #expect(try moult.shell("moult > /dev/full").exit == 74)

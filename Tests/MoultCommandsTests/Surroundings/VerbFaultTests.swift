@@ -8,8 +8,7 @@ import Testing
 /// is loaded before the C library counts the calls (`Tests/Witness/faults.c`).
 @Suite("Verbs whose process or disk ends")
 struct VerbFaultTests {
-    @Test("leave nothing that is not whole, and the same command finishes the work")
-    func everyVerb() throws {
+    @Test func `leave nothing that is not whole, and the same command finishes the work`() throws {
         let folder = try ScratchFolder()
         let witness = packageRoot.appendingPathComponent("Tests/Witness").path
         let library = folder.path + "/faults.so"

@@ -6,8 +6,8 @@ import Testing
 /// Somebody changes his mind at 512 random instants, 32 for each kind of work; at a few in the quick tests.
 @Suite("Cancelling at any instant")
 struct CancellationFaultTests {
-    @Test("leaves the old store, or the whole new one, and nothing beside it", arguments: CancellableKind.all)
-    func cancelled(kind: CancellableKind) throws {
+    @Test(arguments: CancellableKind.all)
+    func `leaves the old store, or the whole new one, and nothing beside it`(kind: CancellableKind) throws {
         let trial = try CancellationTrial(kind)
         var random = SeededGenerator(seed: 500)
         var (cancelled, done) = (0, 0)

@@ -26,8 +26,8 @@ struct DeferredLaterTests {
         ModelVersions(versions: Array(versions.versions[range]))
     }
 
-    @Test("a later migration does not take the old column for the new one", arguments: [false, true])
-    func noGhosts(defers: Bool) throws {
+    @Test(arguments: [false, true])
+    func `a later migration does not take the old column for the new one`(defers: Bool) throws {
         let versions = try Self.versions()
         let store = try DeferredStore(versions.versions[0])
         let other = try store.copy()
@@ -45,8 +45,8 @@ struct DeferredLaterTests {
         #expect(try store.contents() == other.contents())
     }
 
-    @Test("an entity that leaves and comes back begins empty, deferred or not", arguments: [false, true])
-    func entityComesBack(defers: Bool) throws {
+    @Test(arguments: [false, true])
+    func `an entity that leaves and comes back begins empty, deferred or not`(defers: Bool) throws {
         let note = EntityDescription(name: "Note", attributes: [.init(name: "title", type: .string)])
         let word = EntityDescription(
             name: "Word", attributes: [.init(name: "text", type: .string, isIndexed: true)])
@@ -66,8 +66,7 @@ struct DeferredLaterTests {
         #expect(try store.contents() == walked.contents())
     }
 
-    @Test("columns that change places arrive where they should")
-    func swapped() throws {
+    @Test func `columns that change places arrive where they should`() throws {
         let renamings: [(String?, String?)] = [(nil, nil), ("right", "left")]
         let versions = ModelVersions(
             versions: try renamings.enumerated().map { number, from in
@@ -95,8 +94,7 @@ struct DeferredLaterTests {
 
     // MARK: - Another tool
 
-    @Test("what another tool has done of the work is no task any more")
-    func begunElsewhere() throws {
+    @Test func `what another tool has done of the work is no task any more`() throws {
         let versions = try DeferrableVersions.make()
         let store = try DeferredStore(versions.versions[0])
         let other = try store.copy()
@@ -108,8 +106,7 @@ struct DeferredLaterTests {
         #expect(try store.contents() == other.contents())
     }
 
-    @Test("a mark without work is taken away")
-    func finishedElsewhere() throws {
+    @Test func `a mark without work is taken away`() throws {
         let versions = try DeferrableVersions.make()
         let store = try DeferredStore(versions.versions[1])
         let before = try store.contents()
@@ -119,8 +116,7 @@ struct DeferredLaterTests {
         #expect(try store.contents() == before)
     }
 
-    @Test("work that was put off in a way that nobody here knows is left alone")
-    func unknown() throws {
+    @Test func `work that was put off in a way that nobody here knows is left alone`() throws {
         let versions = try DeferrableVersions.make()
         let store = try DeferredStore(versions.versions[0])
         try mark(store)
@@ -146,10 +142,10 @@ struct DeferredLaterTests {
 
     // MARK: - Budgets
 
-    @Test(
-        "a budget that is no time, or shorter than the longest piece, is refused with what it takes",
-        arguments: [0.0, -1, 0.000_01, Double.nan])
-    func budgets(budget: Double) throws {
+    @Test(arguments: [0.0, -1, 0.000_01, Double.nan])
+    func `a budget that is no time, or shorter than the longest piece, is refused with what it takes`(budget: Double)
+        throws
+    {
         let versions = try DeferrableVersions.make()
         let store = try DeferredStore(versions.versions[0])
         try store.migrate(versions)
@@ -164,8 +160,7 @@ struct DeferredLaterTests {
         #expect(try store.contents() == before)
     }
 
-    @Test("with a budget the work is done in as many calls as it takes")
-    func withBudget() throws {
+    @Test func `with a budget the work is done in as many calls as it takes`() throws {
         let versions = try DeferrableVersions.make()
         let store = try DeferredStore(versions.versions[0])
         try store.migrate(versions)
@@ -177,8 +172,7 @@ struct DeferredLaterTests {
         #expect(try calls == 1 && !store.isPending)
     }
 
-    @Test("cancelled in a task, what was done before stays done and the task is as it was")
-    func cancelled() throws {
+    @Test func `cancelled in a task, what was done before stays done and the task is as it was`() throws {
         let versions = try DeferrableVersions.make()
         let store = try DeferredStore(versions.versions[0])
         try store.migrate(versions)

@@ -15,8 +15,7 @@ struct DeferredMigrationTests {
 
     init() throws { versions = try DeferrableVersions.make() }
 
-    @Test("the schema is right at once, no row is written, and nothing is lost yet")
-    func atOnce() throws {
+    @Test func `the schema is right at once, no row is written, and nothing is lost yet`() throws {
         let store = try DeferredStore(versions.versions[0])
         let names = try store.shell("SELECT Z_PK, ZNAME FROM ZITEM ORDER BY 1")
         let rates = try store.shell("SELECT Z_PK, ZRATE FROM ZITEM ORDER BY 1")
@@ -33,8 +32,7 @@ struct DeferredMigrationTests {
         #expect(try Migrator().backups(of: store.path).list().isEmpty)
     }
 
-    @Test("what waits is listed with its rows and bytes, in the plan and of the store")
-    func listed() throws {
+    @Test func `what waits is listed with its rows and bytes, in the plan and of the store`() throws {
         let store = try DeferredStore(versions.versions[0])
         let plan = try #require(try store.prepared(versions).deferral)
         try store.migrate(versions)
@@ -52,10 +50,8 @@ struct DeferredMigrationTests {
         }
     }
 
-    @Test(
-        "a default value that SQLite can add with its column waits, whatever characters it has",
-        arguments: ["(none)", "it's (", "NULL", "SELECT 1", "?"])
-    func standardText(text: String) throws {
+    @Test(arguments: ["(none)", "it's (", "NULL", "SELECT 1", "?"])
+    func `a default value that SQLite can add with its column waits, whatever characters it has`(text: String) throws {
         let first = versions.versions[0]
         var model = first.model
         try model.updateEntity("Author") {
@@ -72,8 +68,8 @@ struct DeferredMigrationTests {
         #expect(try store.contents() == other.contents())
     }
 
-    @Test("finished, the store equals one that was migrated without putting anything off", arguments: [false, true])
-    func equal(history: Bool) throws {
+    @Test(arguments: [false, true])
+    func `finished, the store equals one that was migrated without putting anything off`(history: Bool) throws {
         let store = try DeferredStore(versions.versions[0], history: history)
         let other = try store.copy()
         try other.migrate(versions, defers: false)
@@ -86,8 +82,8 @@ struct DeferredMigrationTests {
         #expect(try store.finish().done.isEmpty)
     }
 
-    @Test("one at a time: after each task the store is sound, and what is left is what is still to be done")
-    func oneByOne() throws {
+    @Test
+    func `one at a time: after each task the store is sound, and what is left is what is still to be done`() throws {
         let store = try DeferredStore(versions.versions[0])
         try store.migrate(versions)
         var left = try store.tasks()
@@ -100,8 +96,7 @@ struct DeferredMigrationTests {
         }
     }
 
-    @Test("before values go for good there is one backup, which has them")
-    func backup() throws {
+    @Test func `before values go for good there is one backup, which has them`() throws {
         let store = try DeferredStore(versions.versions[0])
         let rates = try store.shell("SELECT sum(ZRATE) FROM ZITEM")
         try store.migrate(versions)
@@ -113,8 +108,7 @@ struct DeferredMigrationTests {
         #expect(try SQLiteShell.run(#require(backups.first).store, "SELECT sum(ZRATE) FROM ZITEM") == rates)
     }
 
-    @Test("an app reads and writes while work is pending, and what it wrote is there afterwards")
-    func contexts() throws {
+    @Test func `an app reads and writes while work is pending, and what it wrote is there afterwards`() throws {
         let store = try DeferredStore(versions.versions[0])
         try store.migrate(versions)
         let model = versions.versions[1].model
@@ -136,8 +130,7 @@ struct DeferredMigrationTests {
         #expect(try StoreAudit(store.path, model: model).isSound)
     }
 
-    @Test("a store with pending work is sound, and is recognised")
-    func audited() throws {
+    @Test func `a store with pending work is sound, and is recognised`() throws {
         let store = try DeferredStore(versions.versions[0])
         try store.migrate(versions)
         let audit = try StoreAudit(store.path, model: versions.versions[1].model)
@@ -145,8 +138,8 @@ struct DeferredMigrationTests {
         #expect(try store.prepared(versions).bound == nil)
     }
 
-    @Test("rows that have to be written make the whole migration one that is done at once, and the plan says why")
-    func atOnceAfterAll() throws {
+    @Test
+    func `rows that have to be written keep the whole migration from being deferred, and the plan says why`() throws {
         let first = versions.versions[0]
         var model = first.model
         try model.updateEntity("Item") { $0.attributes.removeAll { $0.name == "rate" } }

@@ -10,11 +10,12 @@ import Testing
 /// Generated pairs of models: whatever of a way can wait, the store ends as if nothing had waited.
 @Suite("Generated deferred migrations")
 struct DeferredPairTests {
-    @Test("finished or migrated further, the store equals one that put nothing off", arguments: UInt64(0)..<6)
-    func equal(seed: UInt64) throws { _ = try DeferredPair(seed: seed).run() }
+    @Test(arguments: UInt64(0)..<6)
+    func `finished or migrated further, the store equals one that put nothing off`(seed: UInt64) throws {
+        _ = try DeferredPair(seed: seed).run()
+    }
 
-    @Test("most of the generated ways can wait")
-    func isNoSham() throws {
+    @Test func `most of the generated ways can wait`() throws {
         let deferred = try (UInt64(100)..<130).count { seed in
             let pair = try DeferredPair(seed: seed)
             let store = try DeferredStore(pair.versions.versions[0], rows: 3, seed: seed)
@@ -26,8 +27,7 @@ struct DeferredPairTests {
 
 @Suite(.enabled(if: Tier.matrix.isAsked))
 struct DeferredPairMatrixTests {
-    @Test("a thousand pairs")
-    func many() throws {
+    @Test func `a thousand pairs`() throws {
         let start = Date()
         var (tried, deferred) = (0, 0)
         for seed in UInt64(1_000)..<2_000 where Date().timeIntervalSince(start) < Tier.matrix.seconds {

@@ -21,8 +21,7 @@ struct DeferredUndoingTests {
         return downgrade
     }
 
-    @Test("nothing written since: finished, the store is the one that it was")
-    func back() throws {
+    @Test func `nothing written since: finished, the store is the one that it was`() throws {
         let store = try DeferredStore(versions.versions[0])
         let before = try store.contents()
         try store.migrate(versions)
@@ -37,8 +36,7 @@ struct DeferredUndoingTests {
         #expect(try store.contents() == before)
     }
 
-    @Test("what was written since is there, with defaults for what the newer version does not know")
-    func writtenSince() throws {
+    @Test func `what was written since is there, with defaults for what the newer version does not know`() throws {
         let store = try DeferredStore(versions.versions[0])
         let words = try store.shell("SELECT Z_PK, ZWORD FROM ZTAG ORDER BY 1")
         try store.migrate(versions)
@@ -58,8 +56,7 @@ struct DeferredUndoingTests {
         #expect(try StoreAudit(store.path, model: versions.versions[0].model).isSound)
     }
 
-    @Test("links to objects that were deleted since are cleared")
-    func deletedSince() throws {
+    @Test func `links to objects that were deleted since are cleared`() throws {
         let models = try [true, false].map { hasOwner in
             try ManagedObjectModel(entities: [
                 EntityDescription(
@@ -87,8 +84,7 @@ struct DeferredUndoingTests {
         #expect(try store.shell("SELECT ZOWNER, count(*) FROM ZCAT GROUP BY 1 ORDER BY 1") == "|20\n2|20\n")
     }
 
-    @Test("what is gone for good is brought back by the backup that finishing made")
-    func finished() throws {
+    @Test func `what is gone for good is brought back by the backup that finishing made`() throws {
         let store = try DeferredStore(versions.versions[0])
         try store.migrate(versions)
         try store.finish(.one, isFrugal: false)

@@ -11,19 +11,17 @@ import Testing
 /// Moult's result is held against it, object for object, by the independent witness.
 @Suite("Beside Core Data's own results", .enabled(if: Corpus.isAvailable))
 struct AppleResultTests {
-    @Test(
-        "the same migration ends with the same objects",
-        arguments: [
-            (
-                "Migrations/MigrationsTests/Moody.moody", "Migrations/MigrationsTests/Moody 2.moody",
-                "Migrations/Moody.xcdatamodeld"
-            ),
-            (
-                "SampleModel/Fixtures/SampleModel_V1.sqlite", "SampleModel/Fixtures/SampleModel_V2.sqlite",
-                "SampleModel/SampleModel.xcdatamodeld"
-            ),
-        ])
-    func sameObjects(before: String, after: String, model: String) throws {
+    @Test(arguments: [
+        (
+            "Migrations/MigrationsTests/Moody.moody", "Migrations/MigrationsTests/Moody 2.moody",
+            "Migrations/Moody.xcdatamodeld"
+        ),
+        (
+            "SampleModel/Fixtures/SampleModel_V1.sqlite", "SampleModel/Fixtures/SampleModel_V2.sqlite",
+            "SampleModel/SampleModel.xcdatamodeld"
+        ),
+    ])
+    func `the same migration ends with the same objects`(before: String, after: String, model: String) throws {
         let folder = try ScratchFolder()
         let store = try folder.copyStore(#require(Corpus.stores.first { $0.hasSuffix(before) }))
         let other = try ScratchFolder()

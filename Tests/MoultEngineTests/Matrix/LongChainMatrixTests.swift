@@ -14,8 +14,7 @@ struct LongChainMatrixTests {
         try Corpus.versions(#require(Corpus.paths { $0.hasSuffix("/WooCommerce.xcdatamodeld") }.first))
     }
 
-    @Test("stepwise and composed runs end with the same objects")
-    func stepwiseEqualsComposed() throws {
+    @Test func `stepwise and composed runs end with the same objects`() throws {
         let versions = try Self.versions.get()
         let last = versions.versions.count - 1
         var (stretches, steps, kept) = (0, 0, 0)
@@ -52,8 +51,7 @@ struct LongChainMatrixTests {
         #expect(stretches > 0)
     }
 
-    @Test("every version goes to the newest that inference reaches, with every surviving value")
-    func toTheEnd() throws {
+    @Test func `every version goes to the newest that inference reaches, with every surviving value`() throws {
         let versions = try Self.versions.get()
         let last = versions.versions.count - 1
         var (pairs, values) = (0, 0)

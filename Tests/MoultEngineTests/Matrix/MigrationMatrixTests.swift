@@ -11,8 +11,7 @@ import Testing
 /// and every object compared by a reader that shares no code with Moult.
 @Suite("Every pair of versions", .enabled(if: Corpus.isAvailable))
 struct MigrationMatrixTests {
-    @Test("every pair that inference allows keeps every surviving value")
-    func everyPair() throws {
+    @Test func `every pair that inference allows keeps every surviving value`() throws {
         var tally = Tally()
         var seen: Set<[UInt8]> = []
         let start = Date()

@@ -30,8 +30,7 @@ struct CorpusPolicyTests {
         }
     }
 
-    @Test("Moody 5 becomes Moody 6: continents leave their countries")
-    func moody() throws {
+    @Test func `Moody 5 becomes Moody 6: continents leave their countries`() throws {
         let folder = try ScratchFolder()
         let store = try copy("/MigrationsTests/Moody 5.moody", in: folder)
         // No country of the corpus is without a continent.
@@ -79,8 +78,7 @@ struct CorpusPolicyTests {
         }
     }
 
-    @Test("version 2 of the migration example becomes version 3: a post's body becomes a section")
-    func posts() throws {
+    @Test func `version 2 of the migration example becomes version 3: a post's body becomes a section`() throws {
         let folder = try ScratchFolder()
         let store = try copy("/SQLite/CoreDataMigration_Example_2.sqlite", in: folder)
         let before = try SQLiteShell.run(
@@ -123,8 +121,7 @@ struct CorpusPolicyTests {
         }
     }
 
-    @Test("version 2 of CoreDataPlus becomes version 3: makers leave their cars")
-    func makers() throws {
+    @Test func `version 2 of CoreDataPlus becomes version 3: makers leave their cars`() throws {
         let folder = try ScratchFolder()
         let store = try copy("CoreDataPlus/Tests/Resources/SampleModel/Fixtures/SampleModel_V2.sqlite", in: folder)
         // No maker's name is a part of another's.

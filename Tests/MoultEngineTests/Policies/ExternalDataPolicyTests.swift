@@ -92,8 +92,7 @@ import Testing
         return try Migrator().run(#require(try prepared.migration()), on: store)
     }
 
-    @Test("files are right after a migration that fails, after one that does not, and after a rollback")
-    func files() throws {
+    @Test func `files are right after a migration that fails, after one that does not, and after a rollback`() throws {
         let scratch = try ScratchFolder()
         let folder = scratch.path
         let versions = ModelVersions(versions: [
@@ -130,8 +129,7 @@ import Testing
         #expect(try Self.images(folder) == after)
     }
 
-    @Test("a mapping model reads the files that a policy has made in the pass before it")
-    func twoPasses() throws {
+    @Test func `a mapping model reads the files that a policy has made in the pass before it`() throws {
         let scratch = try ScratchFolder()
         let store = scratch.path + "/Photos.sqlite"
         let caption = AttributeDescription(name: "caption", type: .string)

@@ -30,8 +30,7 @@ import Testing
         return try #require(try world.failure(["Threads": { Late(body) }], mapping: mapping))
     }
 
-    @Test("an error thrown at a late row names entity and key, with the cause")
-    func thrown() throws {
+    @Test func `an error thrown at a late row names entity and key, with the cause`() throws {
         let error = try failure { _, _, _ in throw Broken() }
         #expect(error.code == .policyFailed)
         #expect(error.coreData?.number == 134170)
@@ -40,8 +39,7 @@ import Testing
         #expect(error.cause == "Broken()")
     }
 
-    @Test("a lack of room that a policy meets stays one, with the policy's place")
-    func room() throws {
+    @Test func `a lack of room that a policy meets stays one, with the policy's place`() throws {
         let error = try failure { _, _, _ in
             throw MigrationError(.insufficientStorage, "The volume ran full.", remedy: "Free some space.")
         }
@@ -49,16 +47,14 @@ import Testing
         #expect(error.message.contains("ThreadToThread") && error.remedy == "Free some space.")
     }
 
-    @Test("a name that the source or the new version does not have")
-    func names() throws {
+    @Test func `a name that the source or the new version does not have`() throws {
         #expect(try failure { source, _, _ in _ = source["unread"] }.place == "Thread 77.unread")
         #expect(try failure { _, thread, _ in thread["seenCount"] = 1 }.place == "Thread 77.seenCount")
         #expect(try failure { source, _, _ in _ = source.objects("title") }.place == "Thread 77.title")
         #expect(try failure { _, thread, _ in thread.setObject(nil, for: "tags") }.place == "Thread 77.tags")
     }
 
-    @Test("a value of another type is named with its property")
-    func types() throws {
+    @Test func `a value of another type is named with its property`() throws {
         let error = try failure { _, thread, _ in thread["unread"] = "many" }
         #expect(error.code == .policyFailed)
         #expect(error.place == "Thread 77.unread")
@@ -68,16 +64,14 @@ import Testing
         #expect(read.message.contains("it is a String") && !read.message.contains("&amp;"))
     }
 
-    @Test("a destination of an entity that the relationship does not lead to")
-    func links() throws {
+    @Test func `a destination of an entity that the relationship does not lead to`() throws {
         let error = try failure { _, thread, manager in
             thread.setObject(try manager.insertObject(forEntityName: "Tag"), for: "starter")
         }
         #expect(error.place == "Thread 77.starter")
     }
 
-    @Test("nothing made and nothing said")
-    func silent() throws {
+    @Test func `nothing made and nothing said`() throws {
         final class Silent: EntityMigrationPolicy {
             override func createDestinationInstances(
                 forSource source: SourceObject, in mapping: EntityMapping, manager: MigrationManager
@@ -92,15 +86,13 @@ import Testing
         #expect(error.message.contains("Nothing was made"))
     }
 
-    @Test("an object that is dropped, and yet made")
-    func both() throws {
+    @Test func `an object that is dropped, and yet made`() throws {
         let error = try failure { source, _, _ in source.outcome = .dropped(reason: "spam") }
         #expect(error.place == "Thread 77")
         #expect(error.message.contains("dropped"))
     }
 
-    @Test("errors of the second pass, of validation and of the end are the policy's")
-    func later() throws {
+    @Test func `errors of the second pass, of validation and of the end are the policy's`() throws {
         final class Later: EntityMigrationPolicy {
             let phase: Int
             init(_ phase: Int) { self.phase = phase }
@@ -123,15 +115,13 @@ import Testing
         }
     }
 
-    @Test("a policy that is not registered is refused before anything is done")
-    func missing() throws {
+    @Test func `a policy that is not registered is refused before anything is done`() throws {
         let error = try PolicyWorld().failure(["Users": { EntityMigrationPolicy() }])
         #expect(error?.code == .codeMissing)
         #expect(error?.message.contains("Threads") == true)
     }
 
-    @Test("a function of the policy that is called inside of another expression is refused by name")
-    func nestedCall() throws {
+    @Test func `a function of the policy that is called inside of another expression is refused by name`() throws {
         let world = try PolicyWorld()
         for format in [
             "uppercase:(FUNCTION($entityPolicy, 'clean:', $source.username))",

@@ -81,8 +81,8 @@ import Testing
         """
     }
 
-    @Test("every source object is kept, split, merged, dropped or quarantined, and counted", arguments: [1, 7, 1_000])
-    func counts(batchSize: Int) throws {
+    @Test(arguments: [1, 7, 1_000])
+    func `every source object is kept, split, merged, dropped or quarantined, and counted`(batchSize: Int) throws {
         let world = try PolicyWorld()
         let outcome = try world.migrate(Self.policies, batchSize: batchSize)
         let counts = Dictionary(uniqueKeysWithValues: outcome.policies.map { ($0.mapping, $0) })
@@ -99,8 +99,7 @@ import Testing
         #expect(threads.made == 100)
     }
 
-    @Test("no trigger that an app has put on a table fires, and each is there afterwards")
-    func triggers() throws {
+    @Test func `no trigger that an app has put on a table fires, and each is there afterwards`() throws {
         let events = ["ZUSER", "ZTHREAD"].flatMap { table in
             ["INSERT", "UPDATE", "DELETE"].map { event in
                 """
@@ -119,8 +118,7 @@ import Testing
                 """) == "0|6\n")
     }
 
-    @Test("a rehearsal counts what the run then does, and a run after it does not count twice")
-    func rehearsal() throws {
+    @Test func `a rehearsal counts what the run then does, and a run after it does not count twice`() throws {
         let world = try PolicyWorld()
         let prepared = try world.prepared(Self.policies)
         let migration = try #require(try prepared.migration())
@@ -130,8 +128,7 @@ import Testing
         #expect(try Migrator().run(migration, on: world.store).policies == rehearsed.policies)
     }
 
-    @Test("rows are what the rules say, and links lead to what became of their ends")
-    func rows() throws {
+    @Test func `rows are what the rules say, and links lead to what became of their ends`() throws {
         let world = try PolicyWorld()
         try world.migrate(Self.policies)
         let users = """
@@ -169,8 +166,7 @@ import Testing
         #expect(try world.shell("PRAGMA main.integrity_check") == "ok\n")
     }
 
-    @Test("what is not overridden does what the mapping's expressions say")
-    func plain() throws {
+    @Test func `what is not overridden does what the mapping's expressions say`() throws {
         let world = try PolicyWorld()
         let outcome = try world.migrate(["Users": { EntityMigrationPolicy() }, "Threads": { EntityMigrationPolicy() }])
         #expect(outcome.policies.map(\.kept).sorted() == [60, 100])
@@ -184,8 +180,9 @@ import Testing
         }
     }
 
-    @Test("a policy may look at all of both sides, and wait for asynchronous work")
-    func lookingAndWaiting() async throws { try await onThreadOfItsOwn { try Self().looking() } }
+    @Test func `a policy may look at all of both sides, and wait for asynchronous work`() async throws {
+        try await onThreadOfItsOwn { try Self().looking() }
+    }
 
     private func looking() throws {
         final class Looking: EntityMigrationPolicy {
@@ -222,8 +219,7 @@ import Testing
             try world.shell("SELECT DISTINCT ZUNREAD FROM main.ZTHREAD WHERE ZAUTHOR = 2") == count)
     }
 
-    @Test("objects that statements have made can be changed, and others added to them")
-    func statements() throws {
+    @Test func `objects that statements have made can be changed, and others added to them`() throws {
         final class Changing: EntityMigrationPolicy {
             override func endRelationshipCreation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {
                 for post in try manager.destinationObjects("Post", where: "text ENDSWITH '7'") {
@@ -251,8 +247,7 @@ import Testing
         #expect(try world.shell("SELECT ZNAME FROM main.ZTAG WHERE Z_PK = 6") == "new\n")
     }
 
-    @Test("objects that a policy holds stay what they are, while others stand for the next row")
-    func holding() throws {
+    @Test func `objects that a policy holds stay what they are, while others stand for the next row`() throws {
         final class Holding: EntityMigrationPolicy {
             private var held: [(source: SourceObject, thread: DestinationObject)] = []
 
@@ -280,8 +275,7 @@ import Testing
                 == world.shell(expected))
     }
 
-    @Test("nothing of 50,000 objects is kept that the policy does not keep")
-    func memory() throws {
+    @Test func `nothing of 50,000 objects is kept that the policy does not keep`() throws {
         final class Watching: EntityMigrationPolicy {
             struct Weak {
                 weak var source: SourceObject?

@@ -37,20 +37,18 @@ struct SchemaRepairVerifierTests {
 
     @Test func `what was asked for passes`() throws { try verify("") }
 
-    @Test(
-        "anything else is found",
-        arguments: [
-            "UPDATE ZA SET ZN = 'x' WHERE Z_PK = 1", "DELETE FROM ZA WHERE Z_PK = 2",
-            "INSERT INTO ZA VALUES (3, 1, 'c', 7)",
-            "UPDATE ZA SET ZC = 8 WHERE Z_PK = 1", "UPDATE ZA SET ZC = 7 WHERE Z_PK = 2", "UPDATE ZA SET ZC = NULL",
-            "DELETE FROM J", "UPDATE J SET Y = 3", "INSERT INTO J VALUES (5, 5)", "DROP TABLE J", "DROP INDEX I",
-            "DROP INDEX I; CREATE INDEX I ON ZA (Z_ENT)", "DROP INDEX N", "DROP INDEX N; CREATE INDEX N ON ZA (ZN)",
-            "CREATE INDEX M ON ZA (ZN)", "CREATE TABLE ZZ (A)", "INSERT INTO ZB VALUES (1)", "DROP TABLE ZB",
-            "ALTER TABLE ZA ADD COLUMN ZD", "UPDATE Z_PRIMARYKEY SET Z_NAME = 'X' WHERE Z_ENT = 1",
-            "INSERT INTO Z_PRIMARYKEY VALUES (9, 'Z')",
-            "CREATE TRIGGER T AFTER INSERT ON ZA BEGIN SELECT 1; END", "CREATE VIEW V AS SELECT 1",
-        ])
-    func anythingElse(changes: String) throws {
+    @Test(arguments: [
+        "UPDATE ZA SET ZN = 'x' WHERE Z_PK = 1", "DELETE FROM ZA WHERE Z_PK = 2",
+        "INSERT INTO ZA VALUES (3, 1, 'c', 7)",
+        "UPDATE ZA SET ZC = 8 WHERE Z_PK = 1", "UPDATE ZA SET ZC = 7 WHERE Z_PK = 2", "UPDATE ZA SET ZC = NULL",
+        "DELETE FROM J", "UPDATE J SET Y = 3", "INSERT INTO J VALUES (5, 5)", "DROP TABLE J", "DROP INDEX I",
+        "DROP INDEX I; CREATE INDEX I ON ZA (Z_ENT)", "DROP INDEX N", "DROP INDEX N; CREATE INDEX N ON ZA (ZN)",
+        "CREATE INDEX M ON ZA (ZN)", "CREATE TABLE ZZ (A)", "INSERT INTO ZB VALUES (1)", "DROP TABLE ZB",
+        "ALTER TABLE ZA ADD COLUMN ZD", "UPDATE Z_PRIMARYKEY SET Z_NAME = 'X' WHERE Z_ENT = 1",
+        "INSERT INTO Z_PRIMARYKEY VALUES (9, 'Z')",
+        "CREATE TRIGGER T AFTER INSERT ON ZA BEGIN SELECT 1; END", "CREATE VIEW V AS SELECT 1",
+    ])
+    func `anything else is found`(changes: String) throws {
         #expect { try verify(changes) } throws: { ($0 as? MigrationError)?.code == .verificationFailed }
     }
 }

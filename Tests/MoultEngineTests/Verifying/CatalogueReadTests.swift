@@ -64,16 +64,16 @@ struct CatalogueReadTests {
         #expect(outcome.isFinished && outcome.done.count == versions.versions[0].model.entities.count)
     }
 
-    @Test("what a deferred migration has left to do") func finishing() throws { try compare(finish) }
+    @Test func `what a deferred migration has left to do`() throws { try compare(finish) }
 
-    @Test("what the tables hold is asked once, and small ones are not renamed") func sizes() throws {
+    @Test func `what the tables hold is asked once, and small ones are not renamed`() throws {
         let counts = try [small, large].map { try steps($0, of: "SELECT max(rowid)", finish) }
         #expect(counts[0] > 0 && counts[1] <= 4 * counts[0], "\(counts)")
         #expect(try steps(large, of: "CREATE TABLE main.\"Z_DEFERRED_", finish) > 0)
         #expect(try steps(large, of: "ALTER TABLE main.\"ZE1\" RENAME TO", finish) == 0)
     }
 
-    @Test("changes that SQLite needs more time for than the whole migration takes do not wait") func slow() throws {
+    @Test func `changes that SQLite needs more time for than the whole migration takes do not wait`() throws {
         let folder = try ScratchFolder()
         func deferral(_ entities: Int) throws -> Deferral? {
             let path = "\(folder.path)/\(entities).sqlite"
@@ -89,7 +89,7 @@ struct CatalogueReadTests {
         #expect(reasons.count == 1 && reasons[0].contains("for each of 320 changes"), "\(reasons)")
     }
 
-    @Test("the way back, on which the values that were filled in go") func goingBack() throws {
+    @Test func `the way back, on which the values that were filled in go`() throws {
         try compare { path, versions in
             let prepared = try PreparedMigration(path, versions: versions)
             _ = try Migrator().run(#require(try prepared.migration()), on: path)

@@ -62,10 +62,8 @@ import Testing
         return try SQLiteShell.run(path, "SELECT rowid, \(values) FROM \(table) ORDER BY rowid")
     }
 
-    @Test(
-        "each tree with a page that differs is named, or has only moved",
-        arguments: ["wal", "delete", "truncate", "persist"])
-    func random(journal: String) throws {
+    @Test(arguments: ["wal", "delete", "truncate", "persist"])
+    func `each tree with a page that differs is named, or has only moved`(journal: String) throws {
         var counts = (named: 0, whole: 0, moved: 0)
         for seed in 0..<(Tier.matrix.isAsked ? 500 : 30) {
             var random = SeededGenerator(seed: UInt64(seed))
@@ -114,10 +112,8 @@ import Testing
         #expect(counts.moved > 0 || journal != "wal", "\(counts)")
     }
 
-    @Test(
-        "where the files do not say it, nothing is claimed",
-        arguments: ["PRAGMA journal_mode = MEMORY", "PRAGMA journal_mode = OFF", "PRAGMA auto_vacuum = 0; VACUUM"])
-    func unknown(settings: String) throws {
+    @Test(arguments: ["PRAGMA journal_mode = MEMORY", "PRAGMA journal_mode = OFF", "PRAGMA auto_vacuum = 0; VACUUM"])
+    func `where the files do not say it, nothing is claimed`(settings: String) throws {
         var random = SeededGenerator(seed: 1)
         let folder = try ScratchFolder()
         let (path, old) = (folder.path + "/new.sqlite", folder.path + "/old.sqlite")
@@ -146,8 +142,8 @@ import Testing
         try connection.execute("ROLLBACK")
     }
 
-    @Test("a copy that is damaged where it is asked is not believed", arguments: [0, 1, 2, 3, 4, 5])
-    func damaged(seed: Int) throws {
+    @Test(arguments: [0, 1, 2, 3, 4, 5])
+    func `a copy that is damaged where it is asked is not believed`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let folder = try ScratchFolder()
         let (path, old) = (folder.path + "/new.sqlite", folder.path + "/old.sqlite")

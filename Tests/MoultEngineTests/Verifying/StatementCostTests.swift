@@ -44,15 +44,13 @@ struct StatementCostTests {
         _ = try Migrator().run(#require(try prepared.migration()), on: store.path)
     }
 
-    @Test(
-        "a migration, from its plan to its commit",
-        arguments: names.enumerated().flatMap { place, name in gaps(place).map { (name, $0) } })
-    func migration(name: String, gap: ManyLinksStore.Gap) throws {
+    @Test(arguments: names.enumerated().flatMap { place, name in gaps(place).map { (name, $0) } })
+    func `a migration, from its plan to its commit`(name: String, gap: ManyLinksStore.Gap) throws {
         try compare(name, gap, migrate)
     }
 
-    @Test("what reads a whole store", arguments: gaps(3))
-    func reading(gap: ManyLinksStore.Gap) throws {
+    @Test(arguments: gaps(3))
+    func `what reads a whole store`(gap: ManyLinksStore.Gap) throws {
         try compare("rebuilt", gap) { store, versions in
             let audit = try StoreAudit(store.path, model: versions.versions[0].model, full: true)
             #expect(audit.rowCounts["Post"] ?? 0 > 0)
@@ -60,8 +58,8 @@ struct StatementCostTests {
         }
     }
 
-    @Test("a repair of each kind of fault", arguments: gaps(1))
-    func repair(gap: ManyLinksStore.Gap) throws {
+    @Test(arguments: gaps(1))
+    func `a repair of each kind of fault`(gap: ManyLinksStore.Gap) throws {
         try compare("rebuilt", gap) { store, versions in
             _ = try store.shell(Self.faults)
             let repair = try StoreRepair(store.path, at: versions.versions[0])
@@ -83,7 +81,7 @@ struct StatementCostTests {
         DELETE FROM ZPERSON WHERE Z_PK % 20 = 9;
         """
 
-    @Test("a migration that is taken back, and what was written since") func goingBack() throws {
+    @Test func `a migration that is taken back, and what was written since`() throws {
         try compare("rebuilt", .none) { store, versions in
             try migrate(store, versions)
             _ = try store.shell(
@@ -97,8 +95,8 @@ struct StatementCostTests {
         }
     }
 
-    @Test("a deferred migration and what it leaves to do", arguments: gaps(2))
-    func deferred(gap: ManyLinksStore.Gap) throws {
+    @Test(arguments: gaps(2))
+    func `a deferred migration and what it leaves to do`(gap: ManyLinksStore.Gap) throws {
         try compare("narrowed", gap) { store, versions in
             var options = PreparedMigration.Options()
             options.defersWork = true
@@ -110,15 +108,15 @@ struct StatementCostTests {
         }
     }
 
-    @Test("a migration in one call with a budget", arguments: gaps(3))
-    func paced(gap: ManyLinksStore.Gap) throws {
+    @Test(arguments: gaps(3))
+    func `a migration in one call with a budget`(gap: ManyLinksStore.Gap) throws {
         try compare("rebuilt", gap) { store, versions in
             let prepared = try PreparedMigration(store.path, versions: versions)
             _ = try Migrator().run(prepared, within: .seconds(3_600))
         }
     }
 
-    @Test("a mirror and its comparison") func mirror() throws {
+    @Test func `a mirror and its comparison`() throws {
         try compare("rebuilt", .none) { store, versions in
             var mirror = try StoreMirror.start(store.path, versions: versions, at: store.folder.path + "/Second.store")
             _ = try store.shell(

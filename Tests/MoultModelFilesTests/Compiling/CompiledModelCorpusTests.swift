@@ -308,7 +308,10 @@ import Testing
     @Test func `the diagram of a source is written as Xcode has written it`() throws {
         // A few old files have the entities in another order.
         func diagram(_ text: String) -> [Substring] {
-            text.split(separator: "\n").filter { $0.contains(/<.?elements?[ >]/) }.sorted()
+            text.split(separator: "\n").filter { line in
+                let tag = line.drop { $0 == " " }
+                return tag.hasPrefix("<element") || tag.hasPrefix("</element")
+            }.sorted()
         }
         var texts: Set<String> = []
         for path in Corpus.paths(where: { $0.hasSuffix(".xcdatamodel/contents") }) {

@@ -71,8 +71,7 @@ struct BulkTests {
         try store.insertAll("List", (0..<count).map { ["name": .string("list \($0)")] })
     }
 
-    @Test("rows are inserted with keys, versions and defaults, thousands in one transaction")
-    func insert() throws {
+    @Test func `rows are inserted with keys, versions and defaults, thousands in one transaction`() throws {
         let ids = try insertLists(4_200)
         #expect(ids.map(\.key) == Array(1...4_200))
         #expect(
@@ -85,8 +84,7 @@ struct BulkTests {
         #expect(try store.count(fetch("List", "ANY items.price > 1")) == 1 && item.count == 2)
     }
 
-    @Test("a bad row inserts nothing and says which it is")
-    func badRows() throws {
+    @Test func `a bad row inserts nothing and says which it is`() throws {
         let bad: [([String: ExpressionValue], String)] = [
             (["nothing": .integer(1)], "List.nothing"), (["name": .integer(1)], "row 51"),
             (["name": .null], "row 51"),
@@ -108,8 +106,7 @@ struct BulkTests {
             try shell("SELECT count(*) FROM ZLIST; SELECT max(Z_MAX) FROM Z_PRIMARYKEY WHERE Z_ENT < 100") == "0\n0\n")
     }
 
-    @Test("an update sets constants and expressions, and raises the version")
-    func update() throws {
+    @Test func `an update sets constants and expressions, and raises the version`() throws {
         let lists = try insertLists(6)
         let items = try store.insertAll("Item", lists.map { ["list": .object($0), "price": .integer(3)] })
         let changed = try store.updateAll(
@@ -138,8 +135,7 @@ struct BulkTests {
         #expect(try shell("SELECT count(*) FROM ZLIST WHERE ZNAME LIKE 'list _' AND ZRANK = 7") == "6\n")
     }
 
-    @Test("a deletion cascades, ends references, and removes the files of large values")
-    func delete() throws {
+    @Test func `a deletion cascades, ends references, and removes the files of large values`() throws {
         let lists = try insertLists(4)
         let items = try store.insertAll("Item", lists.map { ["list": .object($0)] })
         let huge = ExpressionValue.data(Array(repeating: 7, count: 200_000))
@@ -156,8 +152,7 @@ struct BulkTests {
                 == "1\n3\n1\n3\n2\n")
     }
 
-    @Test("deny and required references refuse a deletion whole")
-    func denial() throws {
+    @Test func `deny and required references refuse a deletion whole`() throws {
         let lists = try insertLists(3)
         let keeper = try store.insertAll("Keeper", [[:]])
         _ = try store.updateAll(fetch("List", "name == \"list 1\""), set: ["keeper": .constant(.object(keeper[0]))])
@@ -173,8 +168,7 @@ struct BulkTests {
         #expect(try store.deleteAll(fetch("List", "cover == nil")).count == 2)
     }
 
-    @Test("each bulk operation is one transaction of the store's history")
-    func history() throws {
+    @Test func `each bulk operation is one transaction of the store's history`() throws {
         let lists = try insertLists(4_200)
         _ = try store.updateAll(
             fetch("List", "name == \"list 3\""), set: ["rank": .constant(.integer(1))], author: "me")

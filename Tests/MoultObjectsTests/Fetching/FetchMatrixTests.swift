@@ -4,8 +4,7 @@ import Testing
 
 @Suite("Fetches in SQL and in memory, at length", .enabled(if: Tier.matrix.isAsked))
 struct FetchMatrixTests {
-    @Test("ten thousand random fetches find the same objects in the same order")
-    func many() throws {
+    @Test func `ten thousand random fetches find the same objects in the same order`() throws {
         var difference = FetchDifference()
         try difference.run(seeds: 100..<200, perWorld: 120, until: Date() + Tier.matrix.seconds)
         print(

@@ -18,8 +18,7 @@ struct FetchOperatorTests {
         #expect(found == expected, "\(predicate.format)")
     }
 
-    @Test("texts, under all options")
-    func texts() throws {
+    @Test func `texts, under all options`() throws {
         let operators: [Predicate.Operator] = [
             .equal, .notEqual, .lessThan, .greaterThanOrEqual, .beginsWith, .endsWith, .contains, .like,
         ]
@@ -38,8 +37,7 @@ struct FetchOperatorTests {
         #expect(world.objects["Tag"]?.count == ValuePool.texts.count)
     }
 
-    @Test("numbers, between columns and constants of every type")
-    func numbers() throws {
+    @Test func `numbers, between columns and constants of every type`() throws {
         let constants =
             ValuePool.integers.map(ExpressionValue.integer) + ValuePool.reals.map(ExpressionValue.real)
             + ValuePool.decimals.map(ExpressionValue.decimal) + ValuePool.dates.map(ExpressionValue.date)
@@ -79,8 +77,7 @@ struct FetchOperatorTests {
         "lastRead.author.home.number > -1000", "SELF IN lastRead.author.friends", "name IN friends.name",
     ]
 
-    @Test("what only shows in the last digits and on the way to nil")
-    func edges() throws {
+    @Test func `what only shows in the last digits and on the way to nil`() throws {
         for seed: UInt64 in [21, 22] {
             let world = try FetchWorld(seed: seed, model: FetchModel.make(), count: 12)
             for format in Self.edges {

@@ -23,8 +23,7 @@ struct ObjectStoreFetchTests {
         ObjectFetch(entityName: entity, predicate: try predicate.map { try Predicate(parsing: $0) })
     }
 
-    @Test("identities, snapshots and counts agree with the rows")
-    func objects() throws {
+    @Test func `identities, snapshots and counts agree with the rows`() throws {
         var fetch = try fetch("Writer", "age > 0 AND books.@count > 0")
         fetch.sort = [.init("age", isAscending: false)]
         let ids = try store.fetchIDs(fetch)
@@ -44,8 +43,7 @@ struct ObjectStoreFetchTests {
         #expect(try store.count(fetch) == 2)
     }
 
-    @Test("rows of properties, key paths and computed values")
-    func rows() throws {
+    @Test func `rows of properties, key paths and computed values`() throws {
         var fetch = try fetch("Book", "author != nil")
         fetch.columns = [
             .init("title", .keyPath("title")), .init("by", .keyPath("author.name")),
@@ -66,8 +64,7 @@ struct ObjectStoreFetchTests {
         #expect(Set(everything.first.map { Array($0.keys) } ?? []) == ["number", "street", "owner"])
     }
 
-    @Test("aggregates over all rows and over groups are what the shell counts")
-    func groups() throws {
+    @Test func `aggregates over all rows and over groups are what the shell counts`() throws {
         var fetch = try fetch("Writer")
         fetch.columns = [
             .init("active", .keyPath("isActive")), .init("n", .function("count:", [.evaluatedObject])),
@@ -111,8 +108,7 @@ struct ObjectStoreFetchTests {
         }.joined()
     }
 
-    @Test("what only memory can answer is refused by its part")
-    func refusals() throws {
+    @Test func `what only memory can answer is refused by its part`() throws {
         let refused = [
             ("Writer", "passing == \"a\"", "passing is transient"), ("Writer", "memo == photo", "transformable"),
             ("Writer", "books == nil", "ANY, ALL or IN"), ("Writer", "name < 1", "different kinds"),
@@ -140,8 +136,7 @@ struct ObjectStoreFetchTests {
         #expect { try store.count(ObjectFetch(entityName: "Meal")) } throws: { ($0 as? MigrationError)?.code == .usage }
     }
 
-    @Test("a search for a beginning, and for one of thousands, goes through the index")
-    func indexes() throws {
+    @Test func `a search for a beginning, and for one of thousands, goes through the index`() throws {
         let version = ModelVersion(names: ["1"], model: try FetchModel.make(indexing: "name"))
         let path = world.folder.path + "/Indexed.sqlite"
         try StoreMaker(version, experimental: true).make(at: path)

@@ -9,8 +9,7 @@ import Testing
 
 @Suite("Several contexts")
 struct ContextTests {
-    @Test("a child sees what the parent has not saved, and saves into it")
-    func child() throws {
+    @Test func `a child sees what the parent has not saved, and saves into it`() throws {
         let office = try Office()
         let ada = try office.person("Ada")
         let child = ObjectContext(parent: office.context)
@@ -36,8 +35,7 @@ struct ContextTests {
         #expect(try office.sql("SELECT count(*) FROM ZPERSON; SELECT count(*) FROM ZTASK") == "0\n0")
     }
 
-    @Test("a child's moves of list members are moves in the parent; ordered lists keep their order")
-    func childLists() throws {
+    @Test func `a child's moves of list members are moves in the parent; ordered lists keep their order`() throws {
         let office = try Office()
         let team = try office.insert("Team", "Blue")
         let (ada, bob) = (try office.person("Ada"), try office.person("Bob"))
@@ -60,8 +58,7 @@ struct ContextTests {
             try office.sql("SELECT ZNAME, ZOWNER FROM ZTASK ORDER BY 1") == "T1|\nT2|\(bob.id.key)\nT3|\(ada.id.key)")
     }
 
-    @Test("saves are told to observers and merged where that is asked for")
-    func merging() throws {
+    @Test func `saves are told to observers and merged where that is asked for`() throws {
         let office = try Office()
         let (ada, bob) = (try office.person("Ada"), try office.person("Bob"))
         try office.context.save()
@@ -93,8 +90,7 @@ struct ContextTests {
         #expect(told.withLock { $0.count } == 1)
     }
 
-    @Test("refresh takes the store's values, with or without what was changed here")
-    func refresh() throws {
+    @Test func `refresh takes the store's values, with or without what was changed here`() throws {
         let office = try Office()
         let (ada, bob) = (try office.person("Ada"), try office.person("Bob"))
         try office.context.save()
@@ -124,8 +120,8 @@ struct ContextTests {
         #expect(try office.sql("SELECT count(*) FROM ZPERSON") == "2")
     }
 
-    @Test("objects go into the store that holds their entity, or the one assigned; none leads into another")
-    func stores() throws {
+    @Test
+    func `objects go into the store that holds their entity, or the one assigned; none leads into another`() throws {
         let folder = try ScratchFolder()
         let model = try ManagedObjectModel(
             entities: ["A", "B"].map { name in
@@ -173,8 +169,7 @@ struct ContextTests {
         #expect(try names(context.fetch(fetch)) == ["a"])
     }
 
-    @Test("contexts may be used from several threads")
-    func threads() async throws {
+    @Test func `contexts may be used from several threads`() async throws {
         let office = try Office()
         let coordinator = office.coordinator
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -6,8 +6,7 @@ import Testing
 
 @Suite("Deleting")
 struct DeletingTests {
-    @Test("nullify takes the object out of its relationships, in memory and in the store")
-    func nullify() throws {
+    @Test func `nullify takes the object out of its relationships, in memory and in the store`() throws {
         let office = try Office()
         let team = try office.insert("Team", "Blue")
         let people = try ["A", "B", "C"].map { try office.person($0) }
@@ -26,8 +25,7 @@ struct DeletingTests {
         #expect { try people[1].attribute("name") } throws: { ($0 as? MigrationError)?.coreData?.number == 133000 }
     }
 
-    @Test("cascade deletes what is below, also round a cycle")
-    func cascade() throws {
+    @Test func `cascade deletes what is below, also round a cycle`() throws {
         let office = try Office()
         let ada = try office.person("Ada")
         let tasks = try (1...4).map { try office.insert("Task", "T\($0)") }
@@ -45,8 +43,7 @@ struct DeletingTests {
         #expect(try office.sql("SELECT ZNAME FROM ZTASK; SELECT count(*) FROM ZPERSON") == "T4\n0")
     }
 
-    @Test("cascade follows a to-one as well, from any place of the cycle")
-    func cascadeUpwards() throws {
+    @Test func `cascade follows a to-one as well, from any place of the cycle`() throws {
         let office = try Office()
         let tasks = try (1...4).map { try office.insert("Task", "T\($0)") }
         try tasks[0].setToMany("parts", [tasks[1], tasks[3]])
@@ -59,8 +56,7 @@ struct DeletingTests {
         #expect(try office.sql("SELECT ZNAME FROM ZTASK") == "alone")
     }
 
-    @Test("deny keeps an object while another stays, and lets it go with it")
-    func deny() throws {
+    @Test func `deny keeps an object while another stays, and lets it go with it`() throws {
         let office = try Office()
         let boss = try office.person("Boss", entity: "Manager")
         let team = try office.insert("Team", "Blue")
@@ -77,8 +73,7 @@ struct DeletingTests {
         #expect(try office.sql("SELECT count(*) FROM ZPERSON; SELECT count(*) FROM ZTEAM") == "0\n0")
     }
 
-    @Test("no action leaves the other end alone")
-    func noAction() throws {
+    @Test func `no action leaves the other end alone`() throws {
         let office = try Office()
         let ada = try office.person("Ada")
         let badge = try office.insert("Badge", "1")
@@ -90,8 +85,7 @@ struct DeletingTests {
         #expect(try office.sql("SELECT count(*) FROM ZBADGE") == "0")
     }
 
-    @Test("an object that was never saved is gone at once")
-    func unsaved() throws {
+    @Test func `an object that was never saved is gone at once`() throws {
         let office = try Office()
         let (ada, bob) = (try office.person("Ada"), try office.person("Bob"))
         try ada.setToOne("spouse", bob)
@@ -102,8 +96,7 @@ struct DeletingTests {
         #expect(try office.sql("SELECT ZNAME FROM ZPERSON") == "Ada")
     }
 
-    @Test("a rollback brings back what was deleted, with its relationships")
-    func rollback() throws {
+    @Test func `a rollback brings back what was deleted, with its relationships`() throws {
         let office = try Office()
         let ada = try office.person("Ada")
         let task = try office.insert("Task", "wash")
@@ -118,8 +111,7 @@ struct DeletingTests {
         #expect(try office.sql("SELECT count(*) FROM ZPERSON; SELECT count(*) FROM ZTASK") == "1\n1")
     }
 
-    @Test("many deletions at once are followed together")
-    func many() throws {
+    @Test func `many deletions at once are followed together`() throws {
         let office = try Office()
         let team = try office.insert("Team", "Big")
         let people = try (0..<2000).map { try office.person("P\($0)") }

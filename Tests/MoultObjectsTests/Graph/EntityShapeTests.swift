@@ -3,8 +3,7 @@ import MoultObjects
 import Testing
 
 @Suite("Shapes of entities") struct EntityShapeTests {
-    @Test("every name is found at its position, whatever others have its length")
-    func positions() throws {
+    @Test func `every name is found at its position, whatever others have its length`() throws {
         let names = ["a", "b", "ab", "ba", "count", "title", "price", "aVeryLongNameOfAProperty", "caf\u{e9}"]
         let shape = try shape(names)
         for name in names {
@@ -19,8 +18,7 @@ import Testing
         }
     }
 
-    @Test("an entity without properties has no position")
-    func nothing() throws {
+    @Test func `an entity without properties has no position`() throws {
         #expect(try shape([]).position(of: "") == nil)
         #expect(try shape([]).position(of: "name") == nil)
     }

@@ -30,8 +30,7 @@ struct MergePolicyTests {
         func row() throws -> String { try office.sql("SELECT ZNAME, ZAGE, ZTEAM, Z_OPT FROM ZPERSON") }
     }
 
-    @Test("the error policy has both versions, names what differs, and writes nothing")
-    func error() throws {
+    @Test func `the error policy has both versions, names what differs, and writes nothing`() throws {
         let clash = try Clash()
         do {
             try clash.ours.save()
@@ -55,13 +54,11 @@ struct MergePolicyTests {
         #expect(try clash.row() == "Ours|100|1|3")
     }
 
-    @Test(
-        "each policy decides by property or by object",
-        arguments: [
-            (MergePolicy.mergeByPropertyStoreTrump, "Ours|50|1|3"), (.mergeByPropertyObjectTrump, "Ours|100|1|3"),
-            (.overwrite, "Ours|100||3"), (.rollback, "Ada|50|1|2"),
-        ])
-    func policies(policy: MergePolicy, row: String) throws {
+    @Test(arguments: [
+        (MergePolicy.mergeByPropertyStoreTrump, "Ours|50|1|3"), (.mergeByPropertyObjectTrump, "Ours|100|1|3"),
+        (.overwrite, "Ours|100||3"), (.rollback, "Ada|50|1|2"),
+    ])
+    func `each policy decides by property or by object`(policy: MergePolicy, row: String) throws {
         let clash = try Clash()
         clash.ours.mergePolicy = policy
         try clash.ours.save()
@@ -73,8 +70,8 @@ struct MergePolicyTests {
         #expect(try clash.person.toOne("team") == nil || parts[2] == "1")
     }
 
-    @Test("lists of one parent that two contexts added to hold both", arguments: MergePolicy.allCases)
-    func lists(policy: MergePolicy) throws {
+    @Test(arguments: MergePolicy.allCases)
+    func `lists of one parent that two contexts added to hold both`(policy: MergePolicy) throws {
         let office = try Office()
         let ada = try office.person("Ada")
         try office.context.save()
@@ -100,8 +97,7 @@ struct MergePolicyTests {
         #expect(try Set(names(same.toMany("tasks"))) == ["theirs", "ours"])
     }
 
-    @Test("what somebody else deleted stays deleted; what we deleted and they changed goes by policy")
-    func deletions() throws {
+    @Test func `what somebody else deleted stays deleted; what we deleted and they changed goes by policy`() throws {
         for policy in MergePolicy.allCases {
             let clash = try Clash()
             clash.ours.mergePolicy = policy
@@ -129,8 +125,8 @@ struct MergePolicyTests {
         }
     }
 
-    @Test("a uniqueness constraint is kept by policy", arguments: MergePolicy.allCases)
-    func constraint(policy: MergePolicy) throws {
+    @Test(arguments: MergePolicy.allCases)
+    func `a uniqueness constraint is kept by policy`(policy: MergePolicy) throws {
         let office = try Office()
         let ada = try office.person("Ada")
         try ada.setAttribute("email", .string("a@b"))
@@ -167,8 +163,8 @@ struct MergePolicyTests {
         }
     }
 
-    @Test("two new objects of one save with the same unique value become one", arguments: MergePolicy.allCases)
-    func twins(policy: MergePolicy) throws {
+    @Test(arguments: MergePolicy.allCases)
+    func `two new objects of one save with the same unique value become one`(policy: MergePolicy) throws {
         let office = try Office()
         office.context.mergePolicy = policy
         for name in ["First", "Second"] { try office.person(name).setAttribute("email", .string("x")) }
@@ -181,8 +177,8 @@ struct MergePolicyTests {
         #expect(try office.sql("SELECT ZNAME FROM ZPERSON") == (isLast ? "Second" : "First"))
     }
 
-    @Test("an update that would repeat a unique value goes by policy", arguments: MergePolicy.allCases)
-    func repeated(policy: MergePolicy) throws {
+    @Test(arguments: MergePolicy.allCases)
+    func `an update that would repeat a unique value goes by policy`(policy: MergePolicy) throws {
         let office = try Office()
         let (one, two) = (try office.person("One"), try office.person("Two"))
         try one.setAttribute("email", .string("1"))

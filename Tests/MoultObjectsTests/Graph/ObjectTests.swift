@@ -6,8 +6,7 @@ import Testing
 
 @Suite("Objects in a context")
 struct ObjectTests {
-    @Test("a new object has its defaults, and a save writes it as Core Data would")
-    func insert() throws {
+    @Test func `a new object has its defaults, and a save writes it as Core Data would`() throws {
         let office = try Office()
         let ada = try office.person("Ada")
         #expect(ada.isInserted && ada.id.isTemporary && office.context.hasChanges)
@@ -24,8 +23,7 @@ struct ObjectTests {
         #expect(try office.context.object(with: ada.id) === ada)
     }
 
-    @Test("what is read again is what was saved, of every sub-entity")
-    func readAgain() throws {
+    @Test func `what is read again is what was saved, of every sub-entity`() throws {
         let office = try Office()
         let boss = try office.person("Boss", entity: "Manager")
         try boss.setAttribute("budget", .decimal("12.5"))
@@ -36,8 +34,7 @@ struct ObjectTests {
         #expect(try same.attribute("budget") == .decimal("12.5") && names([same]) == ["Boss"])
     }
 
-    @Test("an unknown key, a wrong type and a derived attribute are refused by name")
-    func refusals() throws {
+    @Test func `an unknown key, a wrong type and a derived attribute are refused by name`() throws {
         let office = try Office()
         let ada = try office.person("Ada")
         let label = try office.insert("Label", "red")
@@ -59,8 +56,7 @@ struct ObjectTests {
         #expect(try names([ada]) == ["Ada"])
     }
 
-    @Test("derived attributes are right after a save, transient ones are kept in memory only")
-    func derived() throws {
+    @Test func `derived attributes are right after a save, transient ones are kept in memory only`() throws {
         let office = try Office()
         let ada = try office.person("Ada")
         try ada.setAttribute("mood", .string("cheerful"))
@@ -79,8 +75,7 @@ struct ObjectTests {
         #expect(try office.sql("SELECT ZTASKCOUNT FROM ZPERSON") == "1")
     }
 
-    @Test("changed and committed values say what differs from the store")
-    func changes() throws {
+    @Test func `changed and committed values say what differs from the store`() throws {
         let office = try Office()
         let ada = try office.person("Ada")
         #expect(try ada.changedValues() == ["name": .attribute(.string("Ada"))])
@@ -96,8 +91,7 @@ struct ObjectTests {
         #expect(try ada.changedValues() == ["tasks": .toMany([task.id])])
     }
 
-    @Test("a value that the store should not have raises when it is read, and a save leaves it there")
-    func undecodable() throws {
+    @Test func `a value that the store should not have raises when it is read, and a save leaves it there`() throws {
         let office = try Office()
         try office.person("Ada")
         try office.context.save()
@@ -114,8 +108,7 @@ struct ObjectTests {
         #expect(try office.sql("SELECT ZNAME, ZAGE, Z_OPT FROM ZPERSON") == "Ada L|36|3")
     }
 
-    @Test("one object for one identity as long as it is held or changed, and none longer")
-    func uniquing() throws {
+    @Test func `one object for one identity as long as it is held or changed, and none longer`() throws {
         let office = try Office()
         for number in 1...300 { try office.person("P\(number)") }
         try office.context.save()
@@ -145,8 +138,7 @@ struct ObjectTests {
         #expect(count == 300 && most == 20 && fresh.registeredObjects.isEmpty)
     }
 
-    @Test("a fault is filled when it is touched, with its neighbours; one whose row is gone says so")
-    func faults() throws {
+    @Test func `a fault is filled when it is touched, with its neighbours; one whose row is gone says so`() throws {
         let office = try Office()
         for number in 1...10 { try office.person("P\(number)") }
         try office.context.save()
@@ -167,8 +159,7 @@ struct ObjectTests {
         #expect { try office.context.object(with: foreign) } throws: { ($0 as? MigrationError)?.code == .objectGone }
     }
 
-    @Test("objects of another context are refused")
-    func contexts() throws {
+    @Test func `objects of another context are refused`() throws {
         let office = try Office()
         let other = ObjectContext(coordinator: office.coordinator)
         let ada = try office.person("Ada")
@@ -181,8 +172,7 @@ struct ObjectTests {
         }
     }
 
-    @Test("permanent identities can be had before the save, and relationships follow")
-    func permanentIDs() throws {
+    @Test func `permanent identities can be had before the save, and relationships follow`() throws {
         let office = try Office()
         let (ada, bob) = (try office.person("Ada"), try office.person("Bob"))
         try ada.setToOne("spouse", bob)

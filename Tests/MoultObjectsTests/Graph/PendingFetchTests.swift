@@ -39,8 +39,8 @@ struct PendingFetchTests {
         ("Manager", "age == 6", []),
     ]
 
-    @Test("finds, orders and counts as it does after the save", arguments: fetches.indices)
-    func asAfterSave(index: Int) throws {
+    @Test(arguments: fetches.indices)
+    func `finds, orders and counts as it does after the save`(index: Int) throws {
         let (entity, predicate, sort) = Self.fetches[index]
         let office = try changedOffice()
         let fetches = try [(0, 0), (0, 3), (2, 4), (9, 5)].map { window in
@@ -63,8 +63,7 @@ struct PendingFetchTests {
         }
     }
 
-    @Test("rows are of what is saved only, an object that was not changed is not read twice")
-    func rows() throws {
+    @Test func `rows are of what is saved only, an object that was not changed is not read twice`() throws {
         let office = try changedOffice()
         var fetch = ObjectFetch(entityName: "Person", predicate: try Predicate(parsing: "age > 40"))
         fetch.columns = [.init("name", .keyPath("name"))]
@@ -77,8 +76,7 @@ struct PendingFetchTests {
         #expect(try !names(held).contains("changed"))
     }
 
-    @Test("prefetched objects are there without another query")
-    func prefetch() throws {
+    @Test func `prefetched objects are there without another query`() throws {
         let office = try Office()
         let label = try office.insert("Label", "red")
         for number in 0..<5 {
@@ -104,8 +102,7 @@ struct PendingFetchTests {
         }
     }
 
-    @Test("a bad entity or predicate says so")
-    func mistakes() throws {
+    @Test func `a bad entity or predicate says so`() throws {
         let office = try changedOffice()
         #expect { try office.context.fetch(ObjectFetch(entityName: "Nobody")) } throws: {
             ($0 as? MigrationError)?.code == .unknownKey

@@ -6,8 +6,7 @@ import Testing
 
 @Suite("Both ends of a relationship")
 struct RelationshipTests {
-    @Test("a one-to-one takes its destination from another")
-    func oneToOne() throws {
+    @Test func `a one-to-one takes its destination from another`() throws {
         let office = try Office()
         let (ada, bob) = (try office.person("Ada"), try office.person("Bob"))
         let badge = try office.insert("Badge", "1")
@@ -27,8 +26,7 @@ struct RelationshipTests {
         #expect(try office.sql("SELECT count(ZBADGE) FROM ZPERSON; SELECT count(ZHOLDER) FROM ZBADGE") == "1\n1")
     }
 
-    @Test("a relationship of an entity to itself keeps both ends")
-    func reflexive() throws {
+    @Test func `a relationship of an entity to itself keeps both ends`() throws {
         let office = try Office()
         let (a, b, c) = (try office.person("A"), try office.person("B"), try office.person("C"))
         try a.setToOne("spouse", b)
@@ -49,8 +47,7 @@ struct RelationshipTests {
         #expect(try office.sql("SELECT Z_3FRIENDS, REFLEXIVE FROM Z_3FRIENDS ORDER BY 1, 2") == "1|2\n2|1\n3|3")
     }
 
-    @Test("a one-to-many moves its member, without reading either list")
-    func oneToMany() throws {
+    @Test func `a one-to-many moves its member, without reading either list`() throws {
         let office = try Office()
         let (ada, bob) = (try office.person("Ada"), try office.person("Bob"))
         let tasks = try (1...3).map { try office.insert("Task", "T\($0)") }
@@ -71,8 +68,7 @@ struct RelationshipTests {
         #expect(try office.sql("SELECT ZNAME, ZTASKCOUNT FROM ZPERSON ORDER BY 1") == "Ada|0\nBob|2")
     }
 
-    @Test("a many-to-many is kept from either end, and a list may be replaced whole")
-    func manyToMany() throws {
+    @Test func `a many-to-many is kept from either end, and a list may be replaced whole`() throws {
         let office = try Office()
         let tasks = try (1...3).map { try office.insert("Task", "T\($0)") }
         let labels = try ["red", "blue"].map { try office.insert("Label", $0) }
@@ -90,8 +86,7 @@ struct RelationshipTests {
         #expect(try office.sql(query) == "T1|blue\nT2|red\nT3|red")
     }
 
-    @Test("an ordered relationship keeps its order through every change")
-    func ordered() throws {
+    @Test func `an ordered relationship keeps its order through every change`() throws {
         let office = try Office()
         let team = try office.insert("Team", "Blue")
         let people = try ["A", "B", "C", "D"].map { try office.person($0) }
@@ -118,8 +113,7 @@ struct RelationshipTests {
         #expect(throws: MigrationError.self) { try people[0].insert(people[1], in: "friends", at: 0) }
     }
 
-    @Test("relationships without inverse, to one and to many, know this end only")
-    func withoutInverse() throws {
+    @Test func `relationships without inverse, to one and to many, know this end only`() throws {
         let office = try Office()
         let ada = try office.person("Ada")
         let labels = try ["x", "y", "z"].map { try office.insert("Label", $0) }
@@ -138,8 +132,7 @@ struct RelationshipTests {
         #expect(try names([#require(try third.object(with: ada.id).toOne("mainLabel"))]) == ["y"])
     }
 
-    @Test("a sub-entity's relationship and its inverse are kept")
-    func subentity() throws {
+    @Test func `a sub-entity's relationship and its inverse are kept`() throws {
         let office = try Office()
         let boss = try office.person("Boss", entity: "Manager")
         let team = try office.insert("Team", "Blue")

@@ -35,8 +35,7 @@ struct ValidationTests {
         ("day", .date(.nan), 1650), ("even", .integer(3), 1550), ("even", .integer(4), nil),
     ]
 
-    @Test("each rule has Core Data's number")
-    func rules() throws {
+    @Test func `each rule has Core Data's number`() throws {
         let office = try Office()
         var saved = 0
         for (property, value, number) in Self.cases {
@@ -48,8 +47,7 @@ struct ValidationTests {
         #expect(try office.sql("SELECT count(*) FROM ZRULED") == "\(saved)")
     }
 
-    @Test("all violations of all objects are in one error, each with its object and property")
-    func all() throws {
+    @Test func `all violations of all objects are in one error, each with its object and property`() throws {
         let office = try Office()
         let nameless = try office.context.insert("Manager")
         let broken = try ruled(office, ["number": .integer(99), "code": .string("?")])
@@ -81,8 +79,8 @@ struct ValidationTests {
         try office.context.save()
     }
 
-    @Test("an update and a nullified destination are validated too; a value can be tried before it is set")
-    func updates() throws {
+    @Test
+    func `an update and a nullified destination are validated too; a value can be tried before it is set`() throws {
         let office = try Office()
         let object = try ruled(office, [:])
         try office.context.save()
@@ -101,8 +99,7 @@ struct ValidationTests {
         #expect(try office.sql("SELECT ZREQUIRED FROM ZRULED") == "again")
     }
 
-    @Test("a required transient attribute is asked of new objects, not of those that were read")
-    func transient() throws {
+    @Test func `a required transient attribute is asked of new objects, not of those that were read`() throws {
         let model = try ManagedObjectModel(entities: [
             EntityDescription(
                 name: "Driver",
@@ -125,8 +122,7 @@ struct ValidationTests {
         try context.save()
     }
 
-    @Test("a required to-many relationship may be empty unless it has a minimum count")
-    func emptyLists() throws {
+    @Test func `a required to-many relationship may be empty unless it has a minimum count`() throws {
         func few(_ name: String, minimum: Int, isOptional: Bool = false) -> RelationshipDescription {
             RelationshipDescription(
                 name: name, destinationEntityName: "User", isOptional: isOptional, maxCount: 0, minCount: minimum)

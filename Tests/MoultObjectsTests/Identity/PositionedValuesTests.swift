@@ -58,8 +58,7 @@ struct PositionedValuesTests {
         return type.propertyName
     }
 
-    @Test("what was stored is read, each value in its own place")
-    func everyValue() throws {
+    @Test func `what was stored is read, each value in its own place`() throws {
         let fixture = try StoreFixture(Self.model(destinations: 1))
         for value in Self.values {
             let given = value.map { [Self.name(of: $0): ObjectValue.attribute($0)] } ?? [:]
@@ -73,8 +72,7 @@ struct PositionedValuesTests {
         }
     }
 
-    @Test("destinations of more entities than a letter can tell apart")
-    func manyDestinations() throws {
+    @Test func `destinations of more entities than a letter can tell apart`() throws {
         let count = 230
         let fixture = try StoreFixture(Self.model(destinations: count))
         var given: [String: ObjectValue] = [:]
@@ -87,8 +85,7 @@ struct PositionedValuesTests {
         }
     }
 
-    @Test("a value that cannot be what the model declares is none, and hides no other")
-    func unreadable() throws {
+    @Test func `a value that cannot be what the model declares is none, and hides no other`() throws {
         let fixture = try StoreFixture(Self.model(destinations: 1))
         let id = try #require(
             try fixture.insert(
@@ -110,10 +107,10 @@ struct PositionedValuesTests {
         }
     }
 
-    @Test(
-        "what is set of a row reads as it does of a list, and the row's other holders see nothing of it",
-        arguments: 0..<20)
-    func changes(seed: UInt64) throws {
+    @Test(arguments: 0..<20)
+    func `what is set of a row reads as it does of a list, and the row's other holders see nothing of it`(seed: UInt64)
+        throws
+    {
         var generator = TestSupport.SeededGenerator(seed: seed)
         let fixture = try StoreFixture(Self.model(destinations: 1))
         let given: [String: ObjectValue] = [

@@ -17,8 +17,7 @@ struct ConflictTests {
         }
     }
 
-    @Test("every object that was saved by somebody else is told, with what is stored")
-    func versions() throws {
+    @Test func `every object that was saved by somebody else is told, with what is stored`() throws {
         let fixture = try StoreFixture(KitchenModel.make())
         let ids = try fixture.insert(
             try fixture.new("Tag", ["label": .text("a")]), try fixture.new("Tag", ["label": .text("b")]),
@@ -59,9 +58,8 @@ struct ConflictTests {
         ])
     }
 
-    @Test(
-        "objects of equal unique values are found in the save and in the store, all of them", arguments: [true, false])
-    func constraints(hasIndexes: Bool) throws {
+    @Test(arguments: [true, false])
+    func `objects of equal unique values are found in the save and in the store, all of them`(hasIndexes: Bool) throws {
         let fixture = try StoreFixture(Self.constrained())
         if !hasIndexes {
             for index in try fixture.shell("SELECT name FROM sqlite_master WHERE name LIKE '%UNIQUE%'").split(
@@ -99,8 +97,7 @@ struct ConflictTests {
                 == "3\n3\n")
     }
 
-    @Test("unique values may change places, and go from a deleted object to a new one")
-    func exchange() throws {
+    @Test func `unique values may change places, and go from a deleted object to a new one`() throws {
         let fixture = try StoreFixture(Self.constrained())
         let ids = try fixture.insert(
             try fixture.new("Person", ["email": .text("a"), "first": .text("x"), "number": .attribute(.decimal("1"))]),

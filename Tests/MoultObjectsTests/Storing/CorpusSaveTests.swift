@@ -25,8 +25,8 @@ struct CorpusSaveTests {
         return try SQLiteShell.run(path, queries.joined(separator: "; "))
     }
 
-    @Test("writing again what is there changes no row, and new objects go without a trace", arguments: Corpus.stores)
-    func rewriting(path: String) throws {
+    @Test(arguments: Corpus.stores)
+    func `writing again what is there changes no row, and new objects go without a trace`(path: String) throws {
         let snapshot = try? StoreProbe.read(path) { try StoreSnapshot($0.connection) }
         guard let snapshot, let model = try StoreRecognition(of: snapshot).model,
             VersionHashes(of: model).isCompatible(with: snapshot.hashes)

@@ -29,8 +29,7 @@ struct DecimalSaveTests {
         return all
     }()
 
-    @Test("what is saved is read back to the last digit, and only what no number is equal to is refused")
-    func lastDigit() throws {
+    @Test func `what is saved is read back to the last digit, and only what no number is equal to is refused`() throws {
         let fixture = try StoreFixture(KitchenModel.make())
         var saved: [Int64: String] = [:]
         var refused: [String] = []
@@ -70,8 +69,7 @@ struct DecimalSaveTests {
         try ChildProcess.run("python3", ["-c", script] + arguments).output
     }
 
-    @Test("the error names the object and the property, and not the value, of a new object and of a changed one")
-    func named() throws {
+    @Test func `the error names the object and the property, not the value, of new and changed objects`() throws {
         let fixture = try StoreFixture(KitchenModel.make())
         let id = try #require(try fixture.insert(fixture.new("Soup", ["aDecimal": .attribute(.decimal("1.5"))])).first)
         let long = ObjectValue.attribute(.decimal("12345678901234567.89"))

@@ -62,8 +62,7 @@ struct DerivedSaveTests {
           (SELECT lower(replace(ZTITLE, 'É', 'e')) FROM ZBOOK WHERE Z_PK = p.ZBOOK)
         """
 
-    @Test("what no trigger of the store keeps is right after every kind of change")
-    func kept() throws {
+    @Test func `what no trigger of the store keeps is right after every kind of change`() throws {
         let fixture = try StoreFixture(Self.model())
         let right = "0\n0\n0\n"
         let book = try fixture.new("Book", ["title": .text("ÉTÉ")])
@@ -89,8 +88,7 @@ struct DerivedSaveTests {
         #expect(try fixture.shell(Self.wrong) == right)
     }
 
-    @Test("a derivation that is not known stays as it is and is told")
-    func unknown() throws {
+    @Test func `a derivation that is not known stays as it is and is told`() throws {
         let fixture = try StoreFixture(Self.model())
         let told = fixture.store.findings.filter { $0.code == "derived-not-kept" }.map(\.place)
         #expect(told == ["Book.filtered", "Book.odd"])
@@ -100,8 +98,7 @@ struct DerivedSaveTests {
                 == "\n0\n")
     }
 
-    @Test("now() is the moment of each save")
-    func now() throws {
+    @Test func `now() is the moment of each save`() throws {
         let fixture = try StoreFixture(KitchenModel.make())
         let id = try fixture.insert(try fixture.new("Dish", ["title": .text("Pie")]))[0]
         let first = try fixture.value("touched", of: id)

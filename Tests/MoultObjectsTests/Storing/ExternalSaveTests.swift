@@ -23,8 +23,7 @@ struct ExternalSaveTests {
         ).split(separator: "\n").map(String.init).sorted()
     }
 
-    @Test("files come and go with the rows that name them, and a save that fails leaves none")
-    func files() throws {
+    @Test func `files come and go with the rows that name them, and a save that fails leaves none`() throws {
         let fixture = try StoreFixture(KitchenModel.make())
         let ids = try fixture.insert(
             try fixture.new("Dish", ["title": .text("a"), "photo": Self.large(1)]),

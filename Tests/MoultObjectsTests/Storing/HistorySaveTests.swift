@@ -39,8 +39,7 @@ struct HistorySaveTests {
         ])
     }
 
-    @Test("each save is a transaction with a change for every object, as a real store's are")
-    func transactions() throws {
+    @Test func `each save is a transaction with a change for every object, as a real store's are`() throws {
         let fixture = try StoreFixture(Self.model(), history: true)
         fixture.store.history?.program = .init(bundleIdentifier: "org.example", processName: "tests")
         var changes = ObjectChanges()
@@ -84,8 +83,7 @@ struct HistorySaveTests {
         #expect(try fixture.shell("SELECT max(Z_PK) FROM ACHANGE") == "6\n")
     }
 
-    @Test("a save that is taken back leaves no history, and a store without history none at all")
-    func none() throws {
+    @Test func `a save that is taken back leaves no history, and a store without history none at all`() throws {
         let fixture = try StoreFixture(Self.model(), history: true)
         let id = try fixture.insert(try fixture.new("Item"))[0]
         #expect(throws: SaveConflicts.self) { try fixture.update(id, version: 9, ["a": .text("x")]) }
@@ -94,8 +92,8 @@ struct HistorySaveTests {
         #expect(try StoreFixture(Self.model()).store.history == nil)
     }
 
-    @Test("the rows have the shape of those in real stores", .enabled(if: Corpus.isAvailable))
-    func shape() throws {
+    @Test(.enabled(if: Corpus.isAvailable))
+    func `the rows have the shape of those in real stores`() throws {
         let path = try #require(Corpus.stores.first { $0.hasSuffix("SampleModel2_V2.sqlite") })
         let folder = try ScratchFolder()
         let copy = try folder.copyStore(path)

@@ -8,8 +8,7 @@ import Testing
 
 @Suite("Object store")
 struct ObjectStoreTests {
-    @Test("what is saved is in the rows and comes back")
-    func roundTrip() throws {
+    @Test func `what is saved is in the rows and comes back`() throws {
         let fixture = try StoreFixture(KitchenModel.make())
         let cook = try fixture.new("Cook", ["name": .text("Ada")])
         let soup = try fixture.new(
@@ -35,8 +34,7 @@ struct ObjectStoreTests {
         #expect(try fixture.value("cookName", of: ids[1]) == .text("Ada"))
     }
 
-    @Test("a store in memory holds what a store in a file does")
-    func memory() throws {
+    @Test func `a store in memory holds what a store in a file does`() throws {
         let store = try ObjectStore(inMemory: KitchenModel.make())
         var changes = ObjectChanges()
         changes.inserted = [
@@ -51,8 +49,7 @@ struct ObjectStoreTests {
         #expect(!FileManager.default.fileExists(atPath: ":memory:"))
     }
 
-    @Test("an update writes what changed and counts; a delete leaves nothing behind")
-    func updateAndDelete() throws {
+    @Test func `an update writes what changed and counts; a delete leaves nothing behind`() throws {
         let fixture = try StoreFixture(KitchenModel.make())
         let dish = try fixture.new("Dish", ["title": .text("Pie")])
         let parts = try (0..<3).map {

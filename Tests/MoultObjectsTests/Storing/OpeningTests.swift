@@ -18,8 +18,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("a model that is not the store's is refused with the entities that differ")
-    func otherModel() throws {
+    @Test func `a model that is not the store's is refused with the entities that differ`() throws {
         let fixture = try StoreFixture(KitchenModel.make())
         var entities = fixture.model.entities.filter { $0.name != "Kitchen" && $0.name != "Cook" }
         entities = entities.map { entity in
@@ -38,8 +37,7 @@ struct OpeningTests {
                 == true)
     }
 
-    @Test("what is no store is refused")
-    func noStore() throws {
+    @Test func `what is no store is refused`() throws {
         let folder = try ScratchFolder()
         let model = try KitchenModel.make()
         let text = folder.path + "/text"
@@ -55,8 +53,7 @@ struct OpeningTests {
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/none"))
     }
 
-    @Test("a store that was opened for reading refuses to be written")
-    func readOnly() throws {
+    @Test func `a store that was opened for reading refuses to be written`() throws {
         let fixture = try StoreFixture(KitchenModel.make())
         let id = try fixture.insert(try fixture.new("Tag", ["label": .text("a")]))[0]
         let reader = try ObjectStore(fixture.path, model: fixture.model, isReadOnly: true)
@@ -66,8 +63,7 @@ struct OpeningTests {
         #expect(error { _ = try reader.save(changes) }?.code == .readOnly)
     }
 
-    @Test("a store holds the entities of its configuration")
-    func configuration() throws {
+    @Test func `a store holds the entities of its configuration`() throws {
         let model = try ManagedObjectModel(
             entities: [
                 EntityDescription(name: "A", attributes: [AttributeDescription(name: "x", type: .string)]),
@@ -84,8 +80,7 @@ struct OpeningTests {
         #expect(memory.shape(of: "A") != nil && memory.shape(of: "B") == nil)
     }
 
-    @Test("a migration by somebody else ends reads and writes; an index or a vacuum does not")
-    func schemaChange() throws {
+    @Test func `a migration by somebody else ends reads and writes; an index or a vacuum does not`() throws {
         let fixture = try StoreFixture(KitchenModel.make())
         let id = try fixture.insert(try fixture.new("Tag", ["label": .text("a")]))[0]
         _ = try fixture.shell("CREATE INDEX mine ON ZTAG (ZLABEL); VACUUM")
@@ -97,8 +92,7 @@ struct OpeningTests {
         #expect(try fixture.shell("SELECT ZLABEL FROM ZTAG") == "b\n")
     }
 
-    @Test("an application keeps what it likes in the metadata, but not under Core Data's names")
-    func metadata() throws {
+    @Test func `an application keeps what it likes in the metadata, but not under Core Data's names`() throws {
         let fixture = try StoreFixture(KitchenModel.make())
         let before = try fixture.store.metadata()
         try fixture.store.updateMetadata { $0["fixedTitles"] = .boolean(true) }

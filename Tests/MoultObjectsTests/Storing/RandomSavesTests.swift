@@ -164,14 +164,16 @@ struct RandomSavesTests {
         #expect(audit.isSound)
     }
 
-    @Test("the store holds what a plain model of it says, and keeps every law of its format", arguments: 1...4)
-    func saves(seed: UInt64) throws { try Self.run(seed: seed, saves: 120) }
+    @Test(arguments: 1...4)
+    func `the store holds what a plain model of it says, and keeps every law of its format`(seed: UInt64) throws {
+        try Self.run(seed: seed, saves: 120)
+    }
 }
 
 @Suite("Random saves at length", .enabled(if: Tier.matrix.isAsked))
 struct RandomSavesMatrixTests {
-    @Test("thousands of saves keep every law", .timeLimit(.minutes(60)))
-    func saves() throws {
+    @Test(.timeLimit(.minutes(60)))
+    func `thousands of saves keep every law`() throws {
         let end = Date().addingTimeInterval(min(Tier.matrix.seconds, 120))
         var seed: UInt64 = 100
         while Date() < end {

@@ -7,8 +7,7 @@ import Testing
 
 @Suite("Saving relationships")
 struct RelationshipSaveTests {
-    @Test("a member put between two others takes a place in the gap, and no other row is written")
-    func sparseOrder() throws {
+    @Test func `a member put between two others takes a place in the gap, and no other row is written`() throws {
         let fixture = try StoreFixture(KitchenModel.make())
         let dish = try fixture.new("Dish", ["title": .text("Pie")])
         let parts = try (0..<3).map {
@@ -25,8 +24,7 @@ struct RelationshipSaveTests {
         #expect(try fixture.shell(order) == "1|1024|2\n0|2048|1\nlate|2560|2\n2|4096|1\n")
     }
 
-    @Test("a gap without room has all places given anew")
-    func exhaustedGap() throws {
+    @Test func `a gap without room has all places given anew`() throws {
         let fixture = try StoreFixture(KitchenModel.make())
         let dish = try fixture.insert(try fixture.new("Dish", ["title": .text("Pie")]))[0]
         var list: [ObjectID] = []
@@ -42,8 +40,8 @@ struct RelationshipSaveTests {
                 "SELECT count(DISTINCT Z_FOK_DISH), min(Z_FOK_DISH) > 0 FROM ZINGREDIENT WHERE ZDISH = 1") == "40|1\n")
     }
 
-    @Test("places ascend, and as many stay as can", arguments: 0..<200)
-    func places(seed: UInt64) {
+    @Test(arguments: 0..<200)
+    func `places ascend, and as many stay as can`(seed: UInt64) {
         var generator = MoultObjects.SeededGenerator(seed: seed)
         let present = (0..<Int.random(in: 0..<9, using: &generator)).map { _ -> Int64? in
             Int.random(in: 0..<3, using: &generator) == 0 ? nil : Int64.random(in: -2...12, using: &generator)
@@ -69,8 +67,7 @@ struct RelationshipSaveTests {
         return longest
     }
 
-    @Test("a one to one leads to one object from each side, whoever is named")
-    func oneToOne() throws {
+    @Test func `a one to one leads to one object from each side, whoever is named`() throws {
         let fixture = try StoreFixture(KitchenModel.make())
         let ids = try fixture.insert(
             try fixture.new("Cook", ["name": .text("a")]), try fixture.new("Cook", ["name": .text("b")]),
@@ -100,8 +97,7 @@ struct RelationshipSaveTests {
         #expect(try fixture.shell(both) == "2 -\n- 1\n")
     }
 
-    @Test("a pair named from both ends is one row, and a reflexive one two")
-    func joins() throws {
+    @Test func `a pair named from both ends is one row, and a reflexive one two`() throws {
         let fixture = try StoreFixture(KitchenModel.make())
         var dish = try fixture.new("Dish", ["title": .text("Pie")])
         let other = try fixture.new("Dish", ["title": .text("Tart")])
@@ -125,8 +121,7 @@ struct RelationshipSaveTests {
         #expect(outcome.recomputed == [ids[0], ids[1]])
     }
 
-    @Test("a list without inverse takes its members over and leaves them when its owner goes")
-    func inverseless() throws {
+    @Test func `a list without inverse takes its members over and leaves them when its owner goes`() throws {
         let fixture = try StoreFixture(KitchenModel.make())
         let ids = try fixture.insert(
             try fixture.new("Cook", ["name": .text("a")]), try fixture.new("Cook", ["name": .text("b")]),
@@ -139,8 +134,7 @@ struct RelationshipSaveTests {
         #expect(try fixture.shell("SELECT ZFAVOURITE FROM ZCOOK; SELECT Z1NOTES FROM ZTAG") == "\n1\n")
     }
 
-    @Test("a relationship to what is not there is a conflict that names both, and nothing is written")
-    func missing() throws {
+    @Test func `a relationship to what is not there is a conflict that names both, and nothing is written`() throws {
         let fixture = try StoreFixture(KitchenModel.make())
         let ids = try fixture.insert(
             try fixture.new("Dish", ["title": .text("Pie")]), try fixture.new("Cook", ["name": .text("a")]))

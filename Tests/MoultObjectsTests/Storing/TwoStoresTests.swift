@@ -9,8 +9,7 @@ import Testing
 
 @Suite("Two stores on one file")
 struct TwoStoresTests {
-    @Test("saving in turn, neither gives a key that the other gave, nor one that was promised")
-    func inTurn() throws {
+    @Test func `saving in turn, neither gives a key that the other gave, nor one that was promised`() throws {
         let fixture = try StoreFixture(KitchenModel.make())
         let other = try ObjectStore(fixture.path, model: fixture.model)
         let promised = ObjectID(temporary: 500, entityName: "Soup")
@@ -40,8 +39,7 @@ struct TwoStoresTests {
                 == "\(permanent[promised]?.key ?? 0)\n\(named.key)\n")
     }
 
-    @Test("saving at once, no key is given twice, no change is lost")
-    func atOnce() throws {
+    @Test func `saving at once, no key is given twice, no change is lost`() throws {
         let fixture = try StoreFixture(KitchenModel.make(), history: true)
         let dish = try fixture.insert(
             try fixture.new("Dish", ["title": .text("shared"), "aInteger64": .integer(0)]))[0]
