@@ -9,10 +9,11 @@ extension Verb {
         discussion: """
             If every value of the store has a place in the older version, the store is migrated back: backed up, changed
             on a copy, verified. If something would be lost, this is refused with a list of the losses. Then Moult names
-            the newest backup of that version and what was written since; --restore restores it. What the way forward
-            lost is printed too, with the backup that holds it and the command that restores it. While the work of a
-            deferred migration is pending, the older version is restored from its leftovers. --dry-run changes nothing.
-            If the model does not have the store's version, the model inside the store is used.
+            the newest backup of that version and what was written since; --restore restores it. Data that the migration
+            to the newer version lost is listed too, with the backup that holds it and the command that restores that
+            backup. While the work of a deferred migration is pending, the older version is restored from its leftovers.
+            --dry-run changes nothing. If the model does not have the store's version, the model inside the store is
+            used.
             """,
         operands: [.store], options: [target, .model, .answers, restores, .dryRun, .backups, .order],
         examples: ["moult downgrade forum.sqlite --to Forum --model Forum.xcdatamodeld --dry-run"]
@@ -49,7 +50,8 @@ extension Verb {
         }
     }
 
-    private static let target = Option.value("to", "VERSION", "The older version; by default the current one.")
+    private static let target = Option.value(
+        "to", "VERSION", "The older version; by default the model's current version.")
     private static let restores = Option.flag(
         "restore", "Restore the backup if nothing else helps; the current state is backed up first.")
 }

@@ -7,10 +7,10 @@ extension Verb {
     static let finish = Verb(
         "finish", "Do the deferred work of a migration: drop columns and tables, reorder columns, create indexes.",
         discussion: """
-            Each task is one transaction of the store. If interrupted at any moment, a task is done or not begun, and
-            the next call continues. Before the first task that drops values the store is backed up, unless you give
-            --frugal. Until then, moult downgrade brings the older version back. Without --model, the model inside the
-            store is used.
+            Each task is one transaction of the store. If the call is interrupted, each task is complete or not started,
+            and the next call continues. Before the first task that drops values the store is backed up, unless you give
+            --frugal. Until that task has run, moult downgrade brings the older version back. Without --model, the model
+            inside the store is used.
             """,
         operands: [.store], options: [.model, one, .budget, .frugal, .backups, .order, .events],
         examples: ["moult finish forum.sqlite --one", "moult finish forum.sqlite --budget 5s"]

@@ -12,7 +12,7 @@ extension Verb {
         "lint", "Check a model by rules: released versions, inference, data, sync, source and shape.",
         discussion: """
             Released versions are those in moult.lock next to the model, or those of a git revision: --since compares with
-            the commit where the work since that revision began. Steps between released versions are not checked again.
+            the merge base of that revision and HEAD. Steps between released versions are not checked again.
             Each finding has a rule, a file and line, a sentence and a remedy. Documentation/Lint has a page for each rule.
             Exits with 0, or with 1 if there is a finding at the level of --fail-on or above.
             """,
@@ -46,7 +46,7 @@ extension Verb {
     }
 
     fileprivate static let since = Option.value(
-        "since", "REV", "Compare with the model of a git revision, such as origin/main.")
+        "since", "REV", "Compare with the model at the merge base of this git revision, such as origin/main, and HEAD.")
     fileprivate static let lockFile = Option.value(
         "lock", "FILE", "The lock file to compare with; by default moult.lock next to the model.", completes: .files)
     fileprivate static let store = Option.value(

@@ -7,7 +7,7 @@ import MoultSystem
 extension Option {
     static let profile = value(
         "profile", "FILE",
-        "Write where the time goes to this new file, for Speedscope, Perfetto or Chrome, and print what takes longest.",
+        "Write a profile of the time to this new file, for Speedscope, Perfetto or Chrome, and print the slowest steps.",
         completes: .files)
 }
 

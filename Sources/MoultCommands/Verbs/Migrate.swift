@@ -11,21 +11,23 @@ extension Verb {
         discussion: """
             Each table changes in the cheapest safe way; moult plan says which. If no table is rebuilt, the store itself
             is changed in one transaction, next to its backup. Otherwise a copy is changed, and its pages are copied back
-            in one transaction. Before the commit every row is compared with the backup. Where the store itself is
-            changed, a table needs no comparison if none of its pages was written: these are read from SQLite's log or
-            journal, not from what Moult meant to do. --verify full compares its rows too. With --normalise every table
-            that changes is rebuilt, with its columns in the order of a new store.
+            in one transaction. Before the commit the rows are compared with the backup. If the store itself is changed,
+            tables without a written page are skipped. The written pages are read from SQLite's log or journal.
+            --verify full compares the rows of all tables. With --normalise every table that changes is rebuilt, with
+            its columns in the order of a new store.
 
-            If interrupted at any moment, the store is the complete old one or the complete new one. With --dry-run
-            everything is done and verified on a copy in a scratch folder; the store and its folder are unchanged.
+            If the migration is interrupted at any moment, the store is the complete old one or the complete new one.
+            With --dry-run everything is done and verified on a copy in a scratch folder; the store and its folder are
+            unchanged.
 
             All versions on the way are one commit, all or nothing. With --stop-at-each-version, each version has its
-            own backup and commit. If interrupted, the same command continues from the last of them.
+            own backup and commit. After an interruption, the same command continues from the last committed version.
 
             With --deferred the store is changed in place, in milliseconds whatever its size and without a backup, if no
-            row has to be written. What takes long is left to moult finish; until then nothing is lost. If an object of
-            the app, or persistent history, is dropped at once, a backup is made first. If rows have to be written,
-            everything is done at once, as without --deferred; moult plan --deferred says which rows and why.
+            row has to be written. The slow work is left to moult finish; nothing is lost before that. If one of the
+            app's own tables, indexes, triggers or views, or persistent history, has to be dropped immediately, a backup
+            is made first. If rows have to be written, everything is done as without --deferred; moult plan --deferred
+            says which rows and why.
 
             With --budget the call ends within the given time, with exit code 6 if the migration is not finished. The
             same command continues, and the last call commits the new store. If the store was written to between two
@@ -36,9 +38,9 @@ extension Verb {
 
             Losses are counted, and an app's own tables, indexes, triggers and views that are dropped are named: in the
             result, in moult runs and in moult log. A migration that loses objects, values or links is refused unless the
-            loss is declared: in acceptedLosses of moult.json, by an answer, or by a mapping model or stage. A stage that
-            loses what both versions have, and whose code has not read it, is refused too; the message contains the code
-            to write. --accept-losses accepts every loss. --dry-run only counts them.
+            loss is declared: in acceptedLosses of moult.json, by an answer, or by a mapping model or stage. A stage is
+            also refused if it loses data that both versions have and that its code has not read; the message contains
+            the code to write. --accept-losses accepts every loss. --dry-run only counts them.
             """,
         operands: [.store], options: migrateOptions + [.into, .profile, .rules, .fix, .allowLargeQuarantine],
         examples: [
@@ -139,8 +141,8 @@ extension Option {
     static let into = value(
         "into", "FILE", "Write the new store to this file, and leave the old one as it is.", completes: .files)
     static let acceptLosses = flag(
-        "accept-losses", "Migrate although objects, values or links are lost that nobody has declared.")
-    static let frugal = flag("frugal", "Keep no backup after the run, which needs less space.")
+        "accept-losses", "Migrate even if undeclared losses of objects, values or links occur.")
+    static let frugal = flag("frugal", "Keep no backup after the run. This needs less space.")
 }
 
 extension PreparedMigration {

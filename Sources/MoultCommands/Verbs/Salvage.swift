@@ -6,7 +6,7 @@ import MoultStore
 
 extension Verb {
     static let salvage = Verb(
-        "salvage", "Read what is readable of a damaged store into a new one.",
+        "salvage", "Copy everything readable from a damaged store into a new store.",
         discussion: """
             For a store that SQLite calls malformed and that has no backup. The damaged store is not changed. The new
             store has the tables of the model and every row that can be read, with the keys and the UUID of the old
@@ -54,7 +54,8 @@ extension Verb {
     }
 
     private static let sourceVersion = Option.value(
-        "version", "NAME", "The store's version, if the store does not tell; by default the current one.")
+        "version", "NAME",
+        "The store's version, if the store does not record it; by default the model's current version.")
 }
 
 extension SalvageReport {

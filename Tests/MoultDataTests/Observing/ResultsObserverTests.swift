@@ -63,6 +63,16 @@ import Testing
         #expect(told.value && titles() == ["Sanditon"])
     }
 
+    @Test func `an erased container shows`() throws {
+        context.insert(Book("Emma", pages: 474))
+        try context.save()
+        let observer = try observer()
+        let told = Told()
+        #expect(told.reading { observer.results.map(\.title) } == ["Emma"])
+        try container.erase()
+        #expect(told.value && observer.results.isEmpty)
+    }
+
     @Test func `saves of another context show`() throws {
         let observer = try observer()
         let told = Told()
