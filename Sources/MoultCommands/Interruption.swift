@@ -57,7 +57,9 @@ enum Interruption {
 
     /// Removes the mark of a process that ends by itself.
     static func end() {
-        guard isWished, let path = mark else { return }
+        // A later signal leaves none.
+        let address = address.exchange(0, ordering: .acquiringAndReleasing)
+        guard isWished, let path = UnsafePointer<CChar>(bitPattern: address) else { return }
         unlink(path)
     }
 }

@@ -65,6 +65,14 @@ package struct RollbackJournal {
         isCut = size != end || isSynchronised && !hasFirstPage
     }
 
+    /// Whether there is a journal of a transaction that has ended: its header is zeros.
+    ///
+    /// - Parameter path: of the journal; none need be there.
+    package static func isSpent(_ path: String, _ system: any System) throws -> Bool {
+        guard let size = try system.status(of: path)?.size, size > 0 else { return false }
+        return try system.bytes(of: path, from: 0, count: min(size, 28)).allSatisfy { $0 == 0 }
+    }
+
     /// The pages that the transaction has changed so far, without new ones and free ones that it has taken into use; nil if
     /// the journal may have more than can be read.
     var changedPages: Set<Int>? { isEven && readable == count ? pages : nil }

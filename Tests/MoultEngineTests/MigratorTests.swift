@@ -151,6 +151,17 @@ struct MigratorTests {
         #expect(try system.read(external + "/A") == [1, 2])
     }
 
+    @Test func `a cancelled run names the store, wherever it was cancelled`() throws {
+        let fixture = try EngineFixture()
+        var migration = Migration()
+        migration.code = [{ throw $0.cancellation }]
+        let error = #expect(throws: MigrationError.self) { try Migrator().run(migration, on: fixture.store) }
+        #expect(error?.code == .cancelled && error?.place == fixture.store && error?.cause == nil)
+        #expect(error?.message.contains("The store is unchanged.") == true)
+        let rehearsed = #expect(throws: MigrationError.self) { try Migrator().rehearse(migration, on: fixture.store) }
+        #expect(rehearsed?.code == .cancelled && rehearsed?.place == fixture.store)
+    }
+
     @Test func `a journal that cannot be read is put aside`() throws {
         let fixture = try EngineFixture()
         _ = try Migrator().run(Migration(), on: fixture.store)

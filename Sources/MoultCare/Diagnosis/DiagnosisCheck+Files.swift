@@ -1,5 +1,6 @@
 import MoultEngine
 import MoultModel
+import MoultPages
 import MoultStore
 import MoultSystem
 
@@ -44,10 +45,11 @@ extension DiagnosisCheck {
                         + "\(Quantity.bytes(Int(clamping: sizes[0]))): a reader that never ends prevents it from being "
                         + "written back, and every read is slow.", "Close every app that has the store open."))
         }
-        if try site.system.status(of: site.path + "-journal")?.size ?? 0 > 0 {
+        let journal = site.path + "-journal"
+        if try site.system.status(of: journal)?.size ?? 0 > 0, try !RollbackJournal.isSpent(journal, site.system) {
             findings.append(
                 site.finding(
-                    "hot-journal", .note, place: site.path + "-journal",
+                    "hot-journal", .note, place: journal,
                     "A writer died or is active. The next program that opens the store rolls back what it had not finished."
                 ))
         }

@@ -17,8 +17,9 @@ final class MigrationPace {
     private var surplus = 0.0
     /// Units that are done, and need not be done again.
     private(set) var gained = 0
-    /// The unit that was begun last.
-    var unit: MigrationUnit?
+    /// The unit that was begun last, and the seconds of the call that had passed by then.
+    var unit: MigrationUnit? { didSet { begun = elapsed } }
+    private(set) var begun = 0.0
 
     /// Seconds that the last checkpoint took to write.
     var lastSave = 0.0

@@ -52,7 +52,8 @@ extension MigrationRun {
             return MigrationRun.cancelled(sidecar.store)
         }
         guard case .seconds(let budget) = pace.limit, pace.isLate() else { return nil }
-        let tooSmall = MigrationError.budgetTooSmall(budget, max(unit.seconds, budget) * 2, unit.sentence)
+        let taken = max(unit.seconds, pace.elapsed - pace.begun)
+        let tooSmall = MigrationError.budgetTooSmall(budget, taken * 2, unit.sentence, after: pace.begun)
         guard canGoOn(pace) else { throw tooSmall }
         let pause = try pause(pace, before: unit)
         return pace.gained > 0 ? pause : tooSmall

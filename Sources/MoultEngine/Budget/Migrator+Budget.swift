@@ -29,7 +29,10 @@ extension Migrator {
                 .usage, "A budget and a stop at each version exclude each other.", place: prepared.store,
                 remedy: "Omit one of them. A call with a budget may end anywhere.")
         }
-        try limit.check(against: MigrationUnits(migration, size: prepared.size, usesWAL: prepared.usesWAL).longest)
+        // The models were read, and the plan was made.
+        let begun = max(0, system.seconds(since: started) - WorkCost.call)
+        let longest = MigrationUnits(migration, size: prepared.size, usesWAL: prepared.usesWAL).longest
+        try limit.check(against: (seconds: longest.seconds, sentence: longest.sentence), after: begun)
         if let outcome = try run(
             migration, on: prepared.store, limit, started, mayStartOver: !prepared.continuesEarlierCall, observer)
         {
@@ -120,12 +123,6 @@ extension RunRecord {
             run: journal.run, operation: .migrate, result: result, from: journal.from, to: journal.to,
             startedAt: journal.startedAt, endedAt: endedAt.iso8601, seconds: 0, backup: backup,
             backups: backup.map { _ in journal.backups }, rows: 0, bytes: 0, error: nil)
-    }
-}
-
-extension DeferredLimit {
-    fileprivate func check(against longest: MigrationUnit) throws {
-        try check(against: (seconds: longest.seconds, sentence: longest.sentence))
     }
 }
 

@@ -65,13 +65,14 @@ final class DeferredRun {
         try makeBackup(before: tasks)
         var left = tasks
         while let task = left.first, hasTime(for: task) {
+            let begun = seconds
             do {
                 try run(task)
             } catch let error as MigrationError where error.code == .cancelled && isLate && hasGained {
                 // What was done stays done; the rest is for the next call.
                 break
             } catch let error as MigrationError where error.code == .cancelled {
-                throw stopped(at: task, error)
+                throw stopped(at: task, begun: begun, error)
             }
             done.append(task)
             expected.done += task.parts.total
@@ -214,9 +215,10 @@ extension DeferredRun {
         ]).check(system)
     }
 
-    private func stopped(at task: DeferredTask, _ error: MigrationError) -> MigrationError {
+    /// - Parameter begun: seconds of the call that had passed before the task.
+    private func stopped(at task: DeferredTask, begun: Double, _ error: MigrationError) -> MigrationError {
         if isLate, !observer.isCancelled(), case .seconds(let budget) = limit {
-            return .budgetTooSmall(budget, max(task.seconds, budget) * 2, task.sentence)
+            return .budgetTooSmall(budget, max(task.seconds, seconds - begun) * 2, task.sentence, after: begun)
         }
         return MigrationError(
             .cancelled, "The work was cancelled. The current task changed nothing: \(task.sentence)",

@@ -46,7 +46,8 @@ extension MigrationRun {
         try? Recovery.removeNewExternalFiles(journal, sidecar, system)
         if let draft = pace?.checkpoint.draft { _ = try? system.removeTree(Path.join(backups.folder, draft.name)) }
         _ = try? system.removeTree(work)
-        if result == .cancelled { removeBackup() }
+        // So would each call whose budget was too short.
+        if result == .cancelled || (error as? MigrationError)?.code == .budgetTooSmall { removeBackup() }
         log.append("Run \(identifier): \(result.rawValue): ", error)
         do {
             // Where they cannot be undone now, or the run cannot be recorded, the journal stays and the next run does it.

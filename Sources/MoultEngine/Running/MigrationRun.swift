@@ -81,8 +81,7 @@ final class MigrationRun {
             log.append("Run \(identifier): \(migration.operation.sentence(from: migration.from, to: migration.to))")
             return finish(try change(), space)
         } catch {
-            let error: any Error =
-                (error as? MigrationError).map { blamingDamage(space.withNumbers($0, system)) } ?? error
+            let error: any Error = (error as? MigrationError).map(told) ?? error
             let end = Result { try pace.flatMap { try endOfCall($0, after: error) } }
             // The work is kept for the next call.
             if case .success(let kept?) = end { throw kept }
@@ -106,6 +105,12 @@ final class MigrationRun {
 }
 
 extension MigrationRun {
+    /// An error as a person reads it: nothing of a statement or a working copy if the run was cancelled.
+    private func told(_ error: MigrationError) -> MigrationError {
+        error.code == .cancelled
+            ? Self.cancelled(sidecar.store) : blamingDamage(space.withNumbers(error, system))
+    }
+
     /// Damage of the old store explains what else was found: rows that are found by an index that does not match its table
     /// are not those of the table.
     private func blamingDamage(_ error: MigrationError) -> MigrationError {

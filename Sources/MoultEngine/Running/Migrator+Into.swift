@@ -93,7 +93,10 @@ extension Migrator {
             copy, versions: prepared.versions, to: prepared.plan.to.name, options: prepared.options, system: system)
         guard let migration = try moved.migration() else { return nil }
         let migrator = Migrator(options: options, system: system)
-        let outcome = try migrator.run(migration, on: copy, observer)
+        var quiet = observer
+        // Nobody else can have the copy; of the store itself that says nothing.
+        quiet.onProgress = { [onProgress = observer.onProgress] in if $0.phase != .lock { onProgress($0) } }
+        let outcome = try migrator.run(migration, on: copy, quiet)
         // Nothing has its name yet, so nothing has to stay untidied.
         if let error = outcome.untidied { throw error }
         for path in try migrator.leftovers(of: Sidecar(store: copy)) { try system.removeTree(path) }

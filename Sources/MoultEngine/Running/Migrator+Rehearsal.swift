@@ -53,9 +53,9 @@ extension Migrator {
             } catch {
                 var cause = error
                 // The copy is gone by the time that this is read.
-                if var known = error as? MigrationError, known.place.hasPrefix(folder) {
-                    known.place = probe.path
-                    cause = known
+                if var known = error as? MigrationError {
+                    if known.place.hasPrefix(folder) { known.place = probe.path }
+                    cause = known.code == .cancelled ? MigrationRun.cancelled(probe.path) : known
                 }
                 throw trail.undoing(after: cause)
             }

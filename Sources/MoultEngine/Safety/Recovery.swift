@@ -26,6 +26,7 @@ package enum Recovery {
         _ lock: StoreLock, _ system: any System, keepsPaused: Bool = false
     ) throws -> Outcome {
         let sidecar = lock.sidecar
+        try lock.removeSpentJournal()
         guard let journal = try readJournal(sidecar, system) else {
             try removeLeftovers(sidecar, BackupFolder(sidecar.backups, system), system)
             return .nothing

@@ -138,6 +138,14 @@ package final class StoreLock {
         try connection.writeBackLog(system)
     }
 
+    /// Removes a rollback journal that is spent: in exclusive locking mode SQLite removes it when the lock is given back,
+    /// which a process that dies after its commit never does.
+    func removeSpentJournal() throws {
+        let path = sidecar.store + "-journal"
+        guard isExclusive, try RollbackJournal.isSpent(path, system), try system.remove(path) else { return }
+        try system.synchronise(Path.folder(of: path))
+    }
+
     /// Says where copies are of what SQLite could not apply.
     func report(to observer: MigrationObserver) {
         guard let kept else { return }

@@ -45,6 +45,20 @@ struct BudgetUnitTests {
         #expect(try paced.fixture.logicalHash() == new)
     }
 
+    @Test func `what has passed before the first unit counts, and nothing is begun that would be late`() throws {
+        let paced = try PacedStore()
+        let old = try paced.fixture.logicalHash()
+        let begun = paced.system.monotonicNanoseconds - 3_000_000_000
+        let error = #expect(throws: MigrationError.self) {
+            try paced.migrator.run(try paced.prepared(), within: .seconds(2.4), since: begun)
+        }
+        #expect(error?.code == .budgetTooSmall)
+        #expect(error?.message.hasPrefix("A budget of 2.4 s is not enough: 3.") == true, "\(String(describing: error))")
+        #expect(try paced.migrator.paused(paced.store) == nil)
+        #expect(try paced.fixture.logicalHash() == old)
+        #expect(try paced.migrator.run(try paced.prepared(), within: .seconds(60), since: begun).finished != nil)
+    }
+
     /// The pieces of the verification find what the whole of it does.
     @Test(arguments: [
         "UPDATE ZITEM SET ZNAME = 'another' WHERE Z_PK = 140",

@@ -1,0 +1,53 @@
+import Foundation
+import MoultCare
+import MoultEngine
+import MoultModel
+import MoultSystem
+import TestSupport
+import Testing
+
+/// A rollback journal whose transaction has ended: SQLite leaves it if the process dies before it gives its lock back, and
+/// `journal_mode = PERSIST` leaves the same.
+@Suite struct SpentJournalTests {
+    private static func leaveJournal(_ fixture: EngineFixture) throws -> String {
+        let said = try fixture.shell("PRAGMA journal_mode = PERSIST; UPDATE ZITEM SET Z_OPT = 2 WHERE Z_PK = 1")
+        #expect(said == "persist\n")
+        let journal = fixture.store + "-journal"
+        let bytes = try #require(FileManager.default.contents(atPath: journal))
+        #expect(bytes.count > 512 && bytes.prefix(28).allSatisfy { $0 == 0 })
+        return journal
+    }
+
+    @Test func `the next run removes it, also where nothing else is left to do`() throws {
+        let fixture = try EngineFixture()
+        _ = try Migrator().run(Migration(), on: fixture.store)
+        let journal = try Self.leaveJournal(fixture)
+        let before = try fixture.logicalHash()
+        #expect(try Migrator().healed(fixture.store) == .nothing)
+        #expect(!FileManager.default.fileExists(atPath: journal))
+        #expect(try fixture.logicalHash() == before)
+        #expect(try fixture.shell("PRAGMA integrity_check") == "ok\n")
+    }
+
+    @Test func `next to a store that Moult has never changed it stays`() throws {
+        let fixture = try EngineFixture()
+        let journal = try Self.leaveJournal(fixture)
+        #expect(try Migrator().healed(fixture.store) == .nothing)
+        #expect(FileManager.default.fileExists(atPath: journal))
+    }
+
+    @Test func `a journal that is to be played back is played back by SQLite`() throws {
+        let fixture = try EngineFixture()
+        _ = try Migrator().run(Migration(), on: fixture.store)
+        let before = try fixture.logicalHash()
+        let writer = try SQLiteProcess(fixture.store)
+        _ = try writer.run("PRAGMA cache_size = 1; BEGIN; UPDATE ZITEM SET ZNAME = 'lost', ZDATA = zeroblob(900)")
+        writer.kill()
+        let journal = fixture.store + "-journal"
+        try #require(FileManager.default.contents(atPath: journal)?.first == 0xd9)
+        #expect(try !Migrator().hasLeftovers(fixture.store))
+        _ = try Migrator().run(Migration(), on: fixture.store)
+        #expect(!FileManager.default.fileExists(atPath: journal))
+        #expect(try fixture.logicalHash() == before)
+    }
+}
