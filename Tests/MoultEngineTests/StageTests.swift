@@ -43,6 +43,24 @@ struct StageTests {
         return (folder, path, try FlightVersions.witness(path))
     }
 
+    @Test(arguments: [false, true])
+    func `a rehearsal counts the rows that the run counts`(stops: Bool) throws {
+        let folder = try ScratchFolder()
+        let path = folder.path + "/Fleet.sqlite"
+        try FlightVersions.makeStore(at: path, count: 40)
+        func prepared() throws -> PreparedMigration {
+            try PreparedMigration(
+                path, versions: FlightVersions.make(),
+                options: .init(registry: FlightVersions.registry(), stopsAtEachVersion: stops))
+        }
+        let rehearsed = try Migrator().rehearse(try #require(try prepared().migration()), on: path)
+        let outcomes = try Migrator().run(try prepared())
+        #expect(rehearsed.rows > 0 && rehearsed.rows == outcomes.reduce(0) { $0 + $1.rows })
+        #expect(
+            try RunHistory(Sidecar(store: POSIXSystem().resolve(path))).records().reduce(0) { $0 + $1.rows }
+                == rehearsed.rows)
+    }
+
     @Test func `an attribute moves into an entity of its own, files of external data with it`() throws {
         let (folder, path, before) = try Self.store()
         defer { withExtendedLifetime(folder) {} }

@@ -22,6 +22,7 @@ extension MigrationRun {
             // A call that died may have noted that all is changed, and no more.
             try PacedScript.forget(on: copy.connection)
             try migration.settleLosses()
+            rows = migration.script.rows
             try verify(copy, pace, units)
             try migration.writeMetadataEntries(copy.connection)
             for proof in try proofs(pace, units) { try perform(proof, .backup, pace) }

@@ -176,7 +176,7 @@ package struct MigrationOutcome: Sendable, Equatable {
     package var run: String
     /// The backup to go back to; nil after a frugal run.
     package var backup: StoreBackup?
-    /// The rows that the script was estimated to touch.
+    /// The rows that the scripts of all passes were estimated to touch.
     package var rows: Int64
     package var bytesBefore: Int64
     package var bytesAfter: Int64

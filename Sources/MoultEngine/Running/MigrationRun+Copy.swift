@@ -14,6 +14,7 @@ extension MigrationRun {
         var backup: StoreBackup?
         let path = try migration.forEachPass(on: draft.store, named: sidecar.nameOfCopy, makeCopy) { pass, copy in
             let isFirst = copy.source == draft.store
+            rows += pass.script.rows
             try copy.perform(
                 pass, noting: trail, timings, observer,
                 changed: { if isFirst { backup = try timings.measure(.backup) { try finish(draft, proof) } } },

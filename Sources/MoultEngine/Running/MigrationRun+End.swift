@@ -31,7 +31,7 @@ extension MigrationRun {
         log.append("Run \(identifier): completed successfully in \(seconds) s.")
         observer.report(.done, 1, rows: observer.totalRows, bytes: bytes, "The store is of version \(migration.to)")
         return MigrationOutcome(
-            run: identifier, backup: backup, rows: observer.totalRows, bytesBefore: before.size, bytesAfter: after.size,
+            run: identifier, backup: backup, rows: rows, bytesBefore: before.size, bytesAfter: after.size,
             seconds: timings.all, recovery: recovery, space: space, pruned: pruned.map(\.name),
             untidied: untidied, policies: migration.ledger.counts, losses: migration.ledger.losses,
             rules: migration.ruleLog?.reports ?? [], quarantined: quarantined)
@@ -75,7 +75,7 @@ extension MigrationRun {
             run: identifier, operation: migration.operation, result: result, from: migration.from, to: migration.to,
             startedAt: startedAt.iso8601, endedAt: system.now.iso8601, seconds: seconds,
             backup: journal.backup, backups: journal.backup.map { _ in backups.folder },
-            rows: result == .done ? observer.totalRows : 0, bytes: bytes,
+            rows: result == .done ? rows : 0, bytes: bytes,
             error: error.map { ($0 as? MigrationError).map { "\($0.code): \($0.message)" } ?? "\(type(of: $0))" },
             quarantined: result == .done ? quarantined : 0,
             fixed: result == .done ? migration.ruleLog?.reports.fixed ?? 0 : 0,

@@ -45,6 +45,7 @@ extension MigrationRun {
         try connection.execute("BEGIN IMMEDIATE")
         do {
             try timings.measure(.change) { try runner.run(on: connection) }
+            rows = migration.script.rows
             try migration.settleLosses()
             do { try migration.verify(connection, of: sidecar.store, timings, observer) } catch {
                 try ended(false)

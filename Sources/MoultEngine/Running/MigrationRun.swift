@@ -23,6 +23,8 @@ final class MigrationRun {
     /// Whether that is not known, because the disk failed in the commit and afterwards.
     var isUnsettled = false
     var bytes: Int64 = 0
+    /// Of the scripts that have run.
+    var rows: Int64 = 0
     /// The room that the run has made sure of.
     private var space = SpaceRequirement(parts: [])
     let trail: StepTrail

@@ -83,7 +83,7 @@ extension Migrator {
             try BackupFolder(folder, system).copyPages(from: probe.connection, to: source, .own, observer)
             try BackupFolder.checkSoundness(of: source, for: migration.reason, place: probe.path)
         }
-        var quarantined: Int64 = 0
+        var (quarantined, rows) = (Int64(0), Int64(0))
         var size = before.size
         func copy(_ path: String, _ name: String) throws -> WorkingCopy {
             try timings.measure(.copy) {
@@ -94,13 +94,14 @@ extension Migrator {
         }
         _ = try migration.forEachPass(on: source, named: sidecar.nameOfCopy, copy) { pass, copy in
             try copy.perform(pass, noting: trail, timings, observer)
+            rows += pass.script.rows
             try QuarantinedObject.forEach(on: copy.connection) { _ in quarantined += 1 }
             size = try StoreState(copy.connection).size
         }
         observer.report(.verify, 1, rows: observer.totalRows)
         observer.report(.done, 1, rows: observer.totalRows)
         return RehearsalOutcome(
-            rows: observer.totalRows, bytesBefore: before.size, bytesAfter: size,
+            rows: rows, bytesBefore: before.size, bytesAfter: size,
             seconds: timings.all, space: space, way: probe.way, rules: migration.ruleLog?.reports ?? [],
             policies: migration.ledger.counts, losses: migration.ledger.losses, quarantined: quarantined)
     }
