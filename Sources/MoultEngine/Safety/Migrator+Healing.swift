@@ -1,5 +1,4 @@
 import MoultModel
-import MoultPages
 import MoultStore
 import MoultSystem
 
@@ -26,9 +25,7 @@ extension Migrator {
     package func hasLeftovers(_ store: String) throws -> Bool {
         let sidecar = try sidecar(of: store)
         guard try system.exists(sidecar.folder), try paused(store) == nil else { return false }
-        if try system.exists(sidecar.journal) || RollbackJournal.isSpent(sidecar.store + "-journal", system) {
-            return true
-        }
+        if try system.exists(sidecar.journal) || Recovery.hasSpentJournal(sidecar, system) { return true }
         return try !leftovers(of: sidecar).isEmpty
     }
 

@@ -1,4 +1,5 @@
 import MoultModel
+import MoultPages
 import MoultSQLite
 import MoultSystem
 
@@ -48,6 +49,19 @@ package enum Recovery {
         } catch let error as MigrationError where error.code == .storeCorrupted {
             return .undone
         }
+    }
+
+    /// Whether the last run has left its rollback journal: in exclusive locking mode SQLite removes it when the lock is
+    /// given back, which a process that dies after its commit never does.
+    ///
+    /// Any other journal stays. Its header may have been lost, and then its pages are in no other place.
+    static func hasSpentJournal(_ sidecar: Sidecar, _ system: any System) throws -> Bool {
+        let path = sidecar.store + "-journal"
+        guard try RollbackJournal.isSpent(path, system), let status = try system.status(of: path) else { return false }
+        let modified = status.modified.iso8601
+        if let run = try? Journal.read(sidecar, system) { return run.startedAt <= modified }
+        guard let run = try RunHistory(sidecar, system).records().last else { return false }
+        return run.startedAt <= modified && modified <= run.endedAt
     }
 
     /// Tidies, tells the history and removes the journal.

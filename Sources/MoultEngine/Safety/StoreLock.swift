@@ -138,12 +138,12 @@ package final class StoreLock {
         try connection.writeBackLog(system)
     }
 
-    /// Removes a rollback journal that is spent: in exclusive locking mode SQLite removes it when the lock is given back,
-    /// which a process that dies after its commit never does.
+    /// Removes the spent rollback journal of a run that died before it gave its lock back.
     func removeSpentJournal() throws {
-        let path = sidecar.store + "-journal"
-        guard isExclusive, try RollbackJournal.isSpent(path, system), try system.remove(path) else { return }
-        try system.synchronise(Path.folder(of: path))
+        guard isExclusive, try Recovery.hasSpentJournal(sidecar, system),
+            try system.remove(sidecar.store + "-journal")
+        else { return }
+        try system.synchronise(Path.folder(of: sidecar.store))
     }
 
     /// Says where copies are of what SQLite could not apply.

@@ -18,10 +18,14 @@ import Testing
         return journal
     }
 
-    @Test func `the next run removes it, also where nothing else is left to do`() throws {
+    @Test func `the next run removes that of the last run, also where nothing else is left to do`() throws {
         let fixture = try EngineFixture()
         _ = try Migrator().run(Migration(), on: fixture.store)
         let journal = try Self.leaveJournal(fixture)
+        let sidecar = Sidecar(store: POSIXSystem().resolve(fixture.store))
+        let ended = try #require(try RunHistory(sidecar).records().last?.endedAt)
+        let date = try Date.ISO8601FormatStyle().parse(ended)
+        try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: journal)
         let before = try fixture.logicalHash()
         #expect(try Migrator().healed(fixture.store) == .nothing)
         #expect(!FileManager.default.fileExists(atPath: journal))
@@ -29,10 +33,16 @@ import Testing
         #expect(try fixture.shell("PRAGMA integrity_check") == "ok\n")
     }
 
-    @Test func `next to a store that Moult has never changed it stays`() throws {
+    @Test func `one that is not of the last run stays`() throws {
         let fixture = try EngineFixture()
         let journal = try Self.leaveJournal(fixture)
         #expect(try Migrator().healed(fixture.store) == .nothing)
+        #expect(FileManager.default.fileExists(atPath: journal))
+        _ = try Migrator().run(Migration(), on: fixture.store)
+        // Its time is that of the app's transaction, after the run.
+        sleep(1)
+        _ = try Self.leaveJournal(fixture)
+        #expect(try !Migrator().hasLeftovers(fixture.store))
         #expect(FileManager.default.fileExists(atPath: journal))
     }
 
