@@ -18,7 +18,7 @@ final class MigrationPace {
     /// Units that are done, and need not be done again.
     private(set) var gained = 0
     /// The unit that was begun last, and the seconds of the call that had passed by then.
-    var unit: MigrationUnit? { didSet { begun = elapsed } }
+    private(set) var unit: MigrationUnit?
     private(set) var begun = 0.0
 
     /// Seconds that the last checkpoint took to write.
@@ -72,13 +72,18 @@ final class MigrationPace {
         _ unit: MigrationUnit, expecting seconds: Double? = nil, _ body: () throws -> Result
     ) throws -> Result {
         guard hasTime(for: seconds ?? self.seconds(of: unit)) else { throw Stop(next: unit) }
-        self.unit = unit
         let start = system.monotonicNanoseconds
+        note(unit, at: start)
         let result = try body()
         // One that is known better says nothing of the machine: it may be an app's code.
         if seconds == nil { learn(system.seconds(since: start), of: unit) }
         gained += 1
         return result
+    }
+
+    /// - Parameter start: on the clock that never goes back.
+    func note(_ unit: MigrationUnit, at start: UInt64) {
+        (self.unit, begun) = (unit, system.seconds(since: started, to: start))
     }
 
     /// What is done next to a unit counts as one too.

@@ -60,7 +60,7 @@ extension MigrationRun {
             return pace.mayRunAhead && pace.left >= seconds * margin
         }
         guard let first = chosen.first else { return try body() }
-        pace.unit = first.unit
+        pace.note(first.unit, at: system.monotonicNanoseconds)
         let reading = BackgroundWork(isSequential: options.isSequential) { [system] in
             try chosen.map { unit in
                 let start = system.monotonicNanoseconds

@@ -10,7 +10,7 @@ import Testing
 /// `journal_mode = PERSIST` leaves the same.
 @Suite struct SpentJournalTests {
     private static func leaveJournal(_ fixture: EngineFixture) throws -> String {
-        let said = try fixture.shell("PRAGMA journal_mode = PERSIST; UPDATE ZITEM SET Z_OPT = 2 WHERE Z_PK = 1")
+        let said = try fixture.shell("PRAGMA journal_mode = PERSIST; UPDATE ZITEM SET Z_OPT = Z_OPT + 1 WHERE Z_PK = 1")
         #expect(said == "persist\n")
         let journal = fixture.store + "-journal"
         let bytes = try #require(FileManager.default.contents(atPath: journal))
@@ -22,7 +22,7 @@ import Testing
         let fixture = try EngineFixture()
         _ = try Migrator().run(Migration(), on: fixture.store)
         let journal = try Self.leaveJournal(fixture)
-        let sidecar = Sidecar(store: POSIXSystem().resolve(fixture.store))
+        let sidecar = Sidecar(store: try POSIXSystem().resolve(fixture.store))
         let ended = try #require(try RunHistory(sidecar).records().last?.endedAt)
         let date = try Date.ISO8601FormatStyle().parse(ended)
         try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: journal)
