@@ -19,6 +19,7 @@ extension Migrator {
         _ prepared: PreparedMigration, within limit: DeferredLimit, since started: UInt64? = nil,
         _ observer: MigrationObserver = .none
     ) throws -> BudgetOutcome {
+        let given = started
         let started = started ?? system.monotonicNanoseconds
         guard let migration = try prepared.choosing(.normalised).migration() else {
             try healed(prepared.store)
@@ -30,7 +31,7 @@ extension Migrator {
                 remedy: "Omit one of them. A call with a budget may end anywhere.")
         }
         // The models were read, and the plan was made.
-        let begun = max(0, system.seconds(since: started) - WorkCost.call)
+        let begun = given.map { max(0, system.seconds(since: $0) - WorkCost.call) } ?? 0
         let longest = MigrationUnits(migration, size: prepared.size, usesWAL: prepared.usesWAL).longest
         try limit.check(against: (seconds: longest.seconds, sentence: longest.sentence), after: begun)
         if let outcome = try run(
