@@ -96,14 +96,7 @@ extension MigrationReport {
     init(_ prepared: PreparedMigration, _ rehearsal: RehearsalOutcome) {
         self.init(.rehearsed, prepared, OutcomeReport(prepared.plan, rehearsal, deferral: prepared.deferral))
         (rows, bytesBefore, bytesAfter) = (rehearsal.rows, rehearsal.bytesBefore, rehearsal.bytesAfter)
-        timings = rehearsal.seconds.reduce(into: []) { timings, timing in
-            let next = Timing(timing)
-            if let known = timings.firstIndex(where: { $0.phase == next.phase }) {
-                timings[known] = Timing(phase: next.phase, duration: timings[known].duration + next.duration)
-            } else {
-                timings.append(next)
-            }
-        }
+        timings = rehearsal.seconds.map(Timing.init)
         (losses, policies, quarantined) = (rehearsal.losses, rehearsal.policies, rehearsal.quarantined)
         rules = [Finding](rehearsal.rules)
         spaceNeeded = rehearsal.space.total

@@ -116,6 +116,8 @@ extension MigrationRun {
                 try verify(piece.unit.seconds > 0 ? piece.unit : units.verification, pace) {
                     try piece.check(copy.connection)
                 }
+                // A single piece needs no report beside that of the end.
+                guard pieces.count > 1 else { continue }
                 observer.report(.verify, Double(pace.checkpoint.verified) / Double(pieces.count + 1))
             }
         }

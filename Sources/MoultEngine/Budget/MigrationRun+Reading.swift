@@ -36,14 +36,11 @@ extension MigrationRun {
 
     /// The check of the new store's pages, where it is still to be done.
     func pages(of copy: WorkingCopy, _ pace: MigrationPace, _ units: MigrationUnits) -> [ReadingUnit] {
-        guard !pace.checkpoint.pagesAreSound, let check = migration.verification.pages else { return [] }
-        let path = copy.path
+        let verification = migration.verification
+        guard !pace.checkpoint.pagesAreSound, verification.pages != nil else { return [] }
         return [
-            ReadingUnit(unit: units.pages) {
-                // It asks nothing of the connection that others use.
-                let connection = try Connection(path, mode: .immutable)
-                defer { connection.close() }
-                try check(connection)
+            ReadingUnit(unit: units.pages) { [path = copy.path] in
+                try verification.checkPages(at: path)
                 return { $0.pagesAreSound = true }
             }
         ]

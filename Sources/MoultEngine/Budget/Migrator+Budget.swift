@@ -32,8 +32,8 @@ extension Migrator {
         }
         // The models were read, and the plan was made.
         let begun = given.map { max(0, system.seconds(since: $0) - WorkCost.call) } ?? 0
-        let longest = MigrationUnits(migration, size: prepared.size, usesWAL: prepared.usesWAL).longest
-        try limit.check(against: (seconds: longest.seconds, sentence: longest.sentence), after: begun)
+        let units = MigrationUnits(migration, size: prepared.size, usesWAL: prepared.usesWAL)
+        try limit.check(against: units.longest, after: begun)
         if let outcome = try run(
             migration, on: prepared.store, limit, started, mayStartOver: !prepared.continuesEarlierCall, observer)
         {

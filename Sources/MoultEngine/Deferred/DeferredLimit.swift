@@ -10,10 +10,10 @@ package enum DeferredLimit: Sendable, Hashable {
     case seconds(Double)
 
     /// - Parameters:
-    ///   - longest: seconds of the longest unit that cannot be interrupted, and what it is.
+    ///   - longest: the longest unit that cannot be interrupted.
     ///   - begun: seconds of the call that have passed, beyond those that every call needs.
     /// - Throws: `budgetTooSmall` that says these numbers.
-    func check(against longest: (seconds: Double, sentence: String), after begun: Double = 0) throws {
+    func check(against longest: MigrationUnit, after begun: Double = 0) throws {
         guard case .seconds(let budget) = self else { return }
         guard budget.isFinite, budget > 0, budget >= longest.seconds + begun else {
             throw MigrationError.budgetTooSmall(budget, longest.seconds, longest.sentence, after: begun)

@@ -45,7 +45,8 @@ final class DeferredRun {
 
     func perform(_ snapshot: StoreSnapshot) throws -> DeferredOutcome {
         guard snapshot.metadata.hasDeferredWork else {
-            try limit.check(against: (0, "There is no deferred work in this store."))
+            try limit.check(
+                against: MigrationUnit(sentence: "There is no deferred work in this store.", seconds: 0))
             return outcome(left: [])
         }
         let work = try DeferredWork(snapshot, version: version, measuredOver: connection)
@@ -230,13 +231,13 @@ extension DeferredRun {
 // MARK: - Before and after
 
 extension DeferredRun {
-    private func longestUnit(of tasks: [DeferredTask]) -> (seconds: Double, sentence: String) {
+    private func longestUnit(of tasks: [DeferredTask]) -> MigrationUnit {
         let longest = tasks.max { $0.seconds < $1.seconds }
-        let unit = (longest?.seconds ?? 0, longest?.sentence ?? "")
+        let unit = MigrationUnit(sentence: longest?.sentence ?? "", seconds: longest?.seconds ?? 0)
         guard needsBackup(before: tasks), let state = try? StoreState(connection) else { return unit }
         // Copied, and read once more to prove it.
         let seconds = Double(state.size) * (WorkCost.backup + WorkCost.proof)
-        return seconds > unit.0 ? (seconds, "Back the store up.") : unit
+        return seconds > unit.seconds ? MigrationUnit(sentence: "Back the store up.", seconds: seconds) : unit
     }
 
     private func needsBackup(before tasks: [DeferredTask]) -> Bool {

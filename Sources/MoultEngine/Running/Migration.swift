@@ -101,20 +101,12 @@ package struct Migration: Sendable {
     }
 
     /// Verifies the new store, and writes what is due from its commit on. A verification that is cancelled ends at once.
-    ///
-    /// - Parameter store: the path that the error of a cancelled run names.
-    func verify(
-        _ connection: Connection, of store: String, _ timings: PhaseTimings, _ observer: MigrationObserver
-    ) throws {
+    func verify(_ connection: Connection, _ timings: PhaseTimings, _ observer: MigrationObserver) throws {
         let isLast = next == nil && steps.isEmpty
-        do {
-            try timings.measure(.verify) {
-                try observer.watching(connection, as: isLast ? .verify : nil) { try verification.run(on: connection) }
-            }
-            try writeMetadataEntries(connection)
-        } catch let error as MigrationError where error.code == .cancelled {
-            throw MigrationRun.cancelled(store)
+        try timings.measure(.verify) {
+            try observer.watching(connection, as: isLast ? .verify : nil) { try verification.run(on: connection) }
         }
+        try writeMetadataEntries(connection)
     }
 
     func writeMetadataEntries(_ connection: Connection) throws {

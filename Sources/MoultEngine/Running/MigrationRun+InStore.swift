@@ -47,7 +47,7 @@ extension MigrationRun {
             try timings.measure(.change) { try runner.run(on: connection) }
             rows = migration.script.rows
             try migration.settleLosses()
-            do { try migration.verify(connection, of: sidecar.store, timings, observer) } catch {
+            do { try migration.verify(connection, timings, observer) } catch {
                 try ended(false)
                 throw error
             }

@@ -83,7 +83,7 @@ final class MigrationRun {
             log.append("Run \(identifier): \(migration.operation.sentence(from: migration.from, to: migration.to))")
             return finish(try change(), space)
         } catch {
-            let error: any Error = (error as? MigrationError).map(told) ?? error
+            let error: any Error = (error as? MigrationError).map(explained) ?? error
             let end = Result { try pace.flatMap { try endOfCall($0, after: error) } }
             // The work is kept for the next call.
             if case .success(let kept?) = end { throw kept }
@@ -108,7 +108,7 @@ final class MigrationRun {
 
 extension MigrationRun {
     /// An error as a person reads it: nothing of a statement or a working copy if the run was cancelled.
-    private func told(_ error: MigrationError) -> MigrationError {
+    private func explained(_ error: MigrationError) -> MigrationError {
         error.code == .cancelled
             ? Self.cancelled(sidecar.store) : blamingDamage(space.withNumbers(error, system))
     }

@@ -94,7 +94,7 @@ extension Migrator {
         guard let migration = try moved.migration() else { return nil }
         let migrator = Migrator(options: options, system: system)
         var quiet = observer
-        // Nobody else can have the copy; of the store itself that says nothing.
+        // No other process can have the copy open, which says nothing of the store itself.
         quiet.onProgress = { [onProgress = observer.onProgress] in if $0.phase != .lock { onProgress($0) } }
         let outcome = try migrator.run(migration, on: copy, quiet)
         // Nothing has its name yet, so nothing has to stay untidied.

@@ -71,7 +71,7 @@ final class WorkingCopy {
     ) throws {
         try timings.measure(.change) { try change(by: pass, observer) }
         try changed()
-        try pass.verify(connection, of: store, timings, observer)
+        try pass.verify(connection, timings, observer)
         try beforeSteps()
         try timings.measure(.change) {
             try run(pass.steps, of: pass, noting: trail, observer)

@@ -20,14 +20,16 @@ package enum Recovery {
     }
 
     /// - Parameters:
-    ///   - lock: held, without an open transaction.
+    ///   - lock: held, exclusive, without an open transaction.
     ///   - keepsPaused: whether a migration that waits for its next call may go on then, because the store will not be
     ///     changed now.
     package static func heal(
         _ lock: StoreLock, _ system: any System, keepsPaused: Bool = false
     ) throws -> Outcome {
         let sidecar = lock.sidecar
-        try lock.removeSpentJournal()
+        if try hasSpentJournal(sidecar, system), try system.remove(sidecar.store + "-journal") {
+            try system.synchronise(Path.folder(of: sidecar.store))
+        }
         guard let journal = try readJournal(sidecar, system) else {
             try removeLeftovers(sidecar, BackupFolder(sidecar.backups, system), system)
             return .nothing

@@ -138,14 +138,6 @@ package final class StoreLock {
         try connection.writeBackLog(system)
     }
 
-    /// Removes the spent rollback journal of a run that died before it gave its lock back.
-    func removeSpentJournal() throws {
-        guard isExclusive, try Recovery.hasSpentJournal(sidecar, system),
-            try system.remove(sidecar.store + "-journal")
-        else { return }
-        try system.synchronise(Path.folder(of: sidecar.store))
-    }
-
     /// Says where copies are of what SQLite could not apply.
     func report(to observer: MigrationObserver) {
         guard let kept else { return }

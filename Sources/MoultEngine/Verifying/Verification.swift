@@ -49,27 +49,25 @@ package struct Verification: Sendable {
             try verification.pages?(connection)
             return try verification.runPieces(on: connection)
         }
-        try Self.check(pages, of: connection) { try runPieces(on: connection) }
+        guard pages != nil else { return try runPieces(on: connection) }
+        // On the other core; both only read.
+        let check = BackgroundWork { [path = connection.path] in try checkPages(at: path) }
+        let rows = Result { try runPieces(on: connection) }
+        // Damaged pages explain whatever else was found.
+        try check.wait()
+        try rows.get()
     }
 
     private func runPieces(on connection: Connection) throws {
         for piece in try pieces(connection, false) { try piece.check(connection) }
     }
 
-    /// Checks the pages on the other core while `body` asks for the rows; both only read.
-    static func check(
-        _ pages: (@Sendable (Connection) throws -> Void)?, of connection: Connection, beside body: () throws -> Void
-    ) throws {
-        guard let pages else { return try body() }
-        let check = BackgroundWork { [path = connection.path] in
-            let second = try Connection(path, mode: .immutable)
-            defer { second.close() }
-            try pages(second)
-        }
-        let rows = Result { try body() }
-        // Damaged pages explain whatever else was found.
-        try check.wait()
-        try rows.get()
+    /// Checks the pages by a connection of its own, beside the one that others use.
+    func checkPages(at path: String) throws {
+        guard let pages else { return }
+        let connection = try Connection(path, mode: .immutable)
+        defer { connection.close() }
+        try pages(connection)
     }
 }
 

@@ -19,7 +19,7 @@ extension ObjectStore {
 }
 
 extension ObjectCoordinator {
-    /// Deletes every object of every store; contexts forget what they have, and observers are told. What somebody else
+    /// Deletes every object of every store; contexts forget what they have, and observers are notified. What somebody else
     /// keeps the rows of is first: only there it may fail.
     package func erase() throws {
         var erased: Set<ObjectID> = []
