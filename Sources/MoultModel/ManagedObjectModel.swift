@@ -93,6 +93,11 @@ extension ManagedObjectModel {
         children[entity.name, default: []].compactMap(self.entity)
     }
 
+    package func hasEntity(_ name: String) -> Bool { positions[name] != nil }
+
+    /// Whether entities inherit from the one of that name.
+    package func hasSubentities(_ name: String) -> Bool { children[name] != nil }
+
     /// Every entity below `entity`, depth first.
     public func descendants(of entity: EntityDescription) -> [EntityDescription] {
         subentities(of: entity).flatMap { [$0] + descendants(of: $0) }

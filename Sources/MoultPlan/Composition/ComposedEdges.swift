@@ -48,7 +48,7 @@ struct ComposedEdges {
         try restored.restore(from: removedParts, along: edge.mapping, into: &joined)
         questions += restored.questions
         usedAnswers.formUnion(restored.usedAnswers)
-        removedParts.pass(version: end, model: edge.older, joined: mapping, edge: edge.mapping)
+        removedParts.pass(version: end, model: edge.older, before: composer.first, edge: edge.mapping)
         mapping = joined
         end = edge.end
         return nil

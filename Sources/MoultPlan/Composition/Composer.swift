@@ -5,11 +5,14 @@ struct Composer {
     let source: ResolvedModel
     let middle: ResolvedModel
     let destination: ResolvedModel
-    private let first: [String: ResolvedEntityMapping]
+    /// The first mapping by the entity of the intermediate version.
+    let first: [String: ResolvedEntityMapping]
+    /// The second mapping by the entity of the last version.
     private let second: [String: ResolvedEntityMapping]
-    /// The second mapping by the entity of the intermediate version.
-    private let heirs: [String: ResolvedEntityMapping]
+    private let next: ResolvedMapping
     private let removed: [ResolvedEntityMapping]
+    /// The entities that the second mapping leaves as they are, as is all that their relationships lead to.
+    private let kept: Set<String>
 
     /// - Parameters:
     ///   - first: maps `source` to `middle`.
@@ -21,10 +24,15 @@ struct Composer {
         self.source = source
         self.middle = middle
         self.destination = destination
-        let origins = first.byDestination
+        let (origins, nexts) = (first.byDestination, second.byDestination)
         self.first = origins
-        self.second = second.byDestination
-        heirs = second.bySource
+        self.second = nexts
+        let same = nexts.values.filter { next in
+            guard let name = next.destinationEntityName, let entity = destination[name] else { return false }
+            return entity === middle[name] && next == entity.same
+        }
+        kept = middle.closed(Set(same.compactMap(\.destinationEntityName)), with: destination)
+        next = second
         let removedLater = second.entityMappings.filter { $0.destinationEntityName == nil }.compactMap {
             mapping -> ResolvedEntityMapping? in
             guard let name = mapping.sourceEntityName, let origin = origins[name]?.sourceEntityName else {
@@ -37,23 +45,27 @@ struct Composer {
 
     func compose() -> ResolvedMapping.Composition {
         var joined: [ResolvedEntityMapping] = []
-        for entity in destination.model.entities {
-            guard let next = second[entity.name] else { continue }
+        for name in destination.names {
+            guard let next = second[name] else { continue }
             let before = next.sourceEntityName.flatMap { first[$0] }
+            if let before, kept.contains(name), before.hasProperties(of: next) {
+                joined.append(before)
+                continue
+            }
             var mapping = ResolvedEntityMapping(
-                sourceEntityName: before?.sourceEntityName, destinationEntityName: entity.name)
+                sourceEntityName: before?.sourceEntityName, destinationEntityName: name)
             let isSame = takesOverAttributes(next)
             if isSame, let before { mapping.attributes = before.attributes }
             // In order: the first reason is printed.
-            for (name, source) in next.attributes.sorted(by: { $0.key < $1.key }) where !isSame {
-                switch compose(source, for: name, of: entity.name, after: before) {
-                case .joined(let source): mapping.attributes[name] = source
+            for (property, source) in next.attributes.sorted(by: { $0.key < $1.key }) where !isSame {
+                switch compose(source, for: property, of: name, after: before) {
+                case .joined(let source): mapping.attributes[property] = source
                 case .apart(let reason): return .apart(reason: reason)
                 }
             }
-            for (name, source) in next.relationships.sorted(by: { $0.key < $1.key }) {
-                switch compose(source, for: name, of: entity.name, after: before) {
-                case .joined(let source): mapping.relationships[name] = source
+            for (property, source) in next.relationships.sorted(by: { $0.key < $1.key }) {
+                switch compose(source, for: property, of: name, after: before) {
+                case .joined(let source): mapping.relationships[property] = source
                 case .apart(let reason): return .apart(reason: reason)
                 }
             }
@@ -70,7 +82,7 @@ struct Composer {
         guard let name = next.sourceEntityName, let before = first[name], let entity = middle[name],
             entity === destination[next.destinationEntityName ?? ""]
         else { return false }
-        return next.attributes == entity.sameAttributes && before.attributes.count == next.attributes.count
+        return next.attributes == entity.same.attributes && before.attributes.count == next.attributes.count
     }
 
     private enum Joint<Source> {
@@ -139,6 +151,7 @@ extension Composer {
     /// must not choose one that the second one drops.
     private func bothEndsStay(_ name: String, of entity: String) -> Bool {
         guard let owner = middle[entity], let relationship = owner.relationships[name] else { return false }
+        let heirs = next.bySource
         let owners = middle.family(of: owner.declaringEntity(of: name))
         let ownersStay = owners.allSatisfy { heirs[$0]?.relationships.values.contains(.relationship(name)) == true }
         return ownersStay

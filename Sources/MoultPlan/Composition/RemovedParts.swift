@@ -27,10 +27,11 @@ struct RemovedParts {
     /// - Parameters:
     ///   - version: the position of the edge's older version.
     ///   - model: the edge's older version.
-    ///   - joined: the mapping from the first version to it.
+    ///   - before: the mapping from the first version to it, by its entities.
     ///   - edge: the mapping of the edge.
-    mutating func pass(version: Int, model: ResolvedModel, joined: ResolvedMapping, edge: ResolvedMapping) {
-        let before = joined.byDestination
+    mutating func pass(
+        version: Int, model: ResolvedModel, before: [String: ResolvedEntityMapping], edge: ResolvedMapping
+    ) {
         var newNames: [String: String] = [:]
         for mapping in edge.entityMappings {
             guard let old = mapping.sourceEntityName else { continue }
@@ -56,6 +57,7 @@ struct RemovedParts {
     private func leaving(_ entity: ResolvedEntity, by mapping: ResolvedEntityMapping, sources: ResolvedEntityMapping)
         -> [String: Value]
     {
+        if mapping == entity.same, sources.hasProperties(of: mapping) { return [:] }
         var used: Set<String> = []
         for case .attribute(let name, _) in mapping.attributes.values { used.insert(name) }
         for case .relationship(let name) in mapping.relationships.values { used.insert(name) }

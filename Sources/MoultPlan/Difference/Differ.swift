@@ -43,11 +43,10 @@ struct Differ {
 
     /// The entities of both versions, each once, in byte order.
     private var entityNames: [String] {
-        let removed = correspondence.source.model.entities.map(\.name).filter {
-            correspondence.entityDestinations[$0] == nil
-        }
-        return Set(removed + correspondence.destination.model.entities.map(\.name))
-            .sorted { $0.precedesInByteOrder($1) }
+        let names = correspondence.destination.names
+        let removed = correspondence.source.names.filter { correspondence.entityDestinations[$0] == nil }
+        // Those of one version are in order.
+        return removed.isEmpty ? names : Set(removed + names).sorted { $0.precedesInByteOrder($1) }
     }
 
     mutating func report(_ change: ModelChange) { changes.append(change) }
@@ -71,9 +70,9 @@ struct Differ {
 
     /// Follows each property through every entity that has it, so that a move up or down the hierarchy is seen.
     private mutating func tracePropertiesThroughEntities() {
-        for entity in correspondence.source.model.entities {
-            guard let source = correspondence.source[entity.name] else { continue }
-            guard let name = correspondence.entityDestinations[entity.name], let pair = correspondence.pair(name),
+        for oldName in correspondence.source.names {
+            guard let source = correspondence.source[oldName] else { continue }
+            guard let name = correspondence.entityDestinations[oldName], let pair = correspondence.pair(name),
                 !isUntouched(pair)
             else { continue }
             let destinations = Dictionary(
@@ -94,17 +93,17 @@ struct Differ {
 
     /// Whether an entity without a hierarchy is unchanged, including the destinations of its relationships.
     private func isUntouched(_ pair: Correspondence.Pair) -> Bool {
-        let entity = pair.source.description
-        guard pair.source === pair.destination, entity.superentityName == nil,
-            correspondence.propertySources[entity.name] == pair.source.sameNames,
-            correspondence.source.model.subentities(of: entity).isEmpty,
-            correspondence.destination.model.subentities(of: entity).isEmpty
+        let entity = pair.source
+        guard entity === pair.destination, !entity.isInHierarchy(of: correspondence.source.model),
+            !entity.isInHierarchy(of: correspondence.destination.model)
         else { return false }
-        return entity.relationships.allSatisfy { relationship in
-            let destination = relationship.destinationEntityName
-            guard correspondence.entitySources[destination] == destination else { return false }
-            return relationship.inverseName.map { correspondence.source(of: $0, in: destination) == $0 } ?? true
-        }
+        if correspondence.kept.contains(entity.name) { return true }
+        return correspondence.propertySources[entity.name] == entity.sameNames
+            && entity.relationships.values.allSatisfy { relationship in
+                let destination = relationship.destinationEntityName
+                guard correspondence.entitySources[destination] == destination else { return false }
+                return relationship.inverseName.map { correspondence.source(of: $0, in: destination) == $0 } ?? true
+            }
     }
 
     private func holdsData(_ property: String, in entity: ResolvedEntity) -> Bool {

@@ -52,12 +52,12 @@ extension Inference {
 
     /// A relationship has no default: a new one that may not be empty is refused, unless its inverse fills it.
     mutating func refuseUnfilledRelationships() {
-        for entity in correspondence.destination.model.entities {
-            guard let pair = correspondence.pair(entity.name), !pair.source.description.isAbstract else { continue }
-            let required = correspondence.destination.model.relationships(of: entity).filter {
+        for name in correspondence.destination.names where !correspondence.kept.contains(name) {
+            guard let pair = correspondence.pair(name), !pair.source.description.isAbstract else { continue }
+            let required = correspondence.destination.model.relationships(of: pair.destination.description).filter {
                 !$0.mayBeEmpty && !$0.isTransient
             }
-            for relationship in required where oldRelationship(relationship.name, of: entity.name) == nil {
+            for relationship in required where oldRelationship(relationship.name, of: name) == nil {
                 if let inverse = relationship.inverseName,
                     oldRelationship(inverse, of: relationship.destinationEntityName) != nil
                 {
@@ -79,22 +79,22 @@ extension Inference {
 
     /// The relationship that feeds one of the destination, by the mapping made.
     private func oldRelationship(_ name: String, of entity: String) -> String? {
-        guard case .relationship(let old)? = mappings[entity]?.relationships[name] else { return nil }
+        guard case .relationship(let old)? = known(entity)?.relationships[name] else { return nil }
         return old
     }
 
     /// Two ends that were ends of two different links cannot become the ends of one.
     mutating func refuseDisagreeingInverses() {
-        for entity in correspondence.destination.model.entities {
-            guard let pair = correspondence.pair(entity.name) else { continue }
+        for name in correspondence.destination.names where !correspondence.kept.contains(name) {
+            guard let pair = correspondence.pair(name) else { continue }
             for relationship in pair.destination.description.relationships {
                 guard let inverse = relationship.inverseName,
-                    let old = oldRelationship(relationship.name, of: entity.name),
+                    let old = oldRelationship(relationship.name, of: name),
                     let oldInverse = oldRelationship(inverse, of: relationship.destinationEntityName),
                     pair.source.relationships[old]?.inverseName != oldInverse
                 else { continue }
                 let places = [
-                    "\(entity.name).\(relationship.name)", "\(relationship.destinationEntityName).\(inverse)",
+                    "\(name).\(relationship.name)", "\(relationship.destinationEntityName).\(inverse)",
                 ]
                 let ordered = places.sorted { $0.precedesInByteOrder($1) }
                 refuse(

@@ -3,8 +3,8 @@ import MoultModel
 /// Makes the mapping of corresponding models, with a question or a refusal for each property that has no clear source.
 struct Inference {
     let correspondence: Correspondence
-    /// By destination entity.
-    private(set) var mappings: [String: ResolvedEntityMapping] = [:]
+    /// By destination entity, but for those that are kept.
+    private var mappings: [String: ResolvedEntityMapping] = [:]
     private(set) var questions: [Question] = []
     private(set) var refusals: [Refusal] = []
     private var usedAnswers: Set<Answer> = []
@@ -14,21 +14,24 @@ struct Inference {
     init(_ correspondence: Correspondence) { self.correspondence = correspondence }
 
     mutating func run() throws(MigrationError) -> ResolvedMapping {
-        for entity in correspondence.destination.model.entities {
-            guard let destination = correspondence.destination[entity.name] else { continue }
-            mappings[entity.name] = mapping(to: destination)
+        for name in correspondence.destination.names where !correspondence.kept.contains(name) {
+            guard let destination = correspondence.destination[name] else { continue }
+            mappings[name] = mapping(to: destination)
         }
         try checkAnswers()
         refuseUnfilledRelationships()
         refuseDisagreeingInverses()
-        let removed = correspondence.source.model.entities.filter {
-            correspondence.entityDestinations[$0.name] == nil
-        }
+        let removed = correspondence.source.names.filter { correspondence.entityDestinations[$0] == nil }
         let mapping = ResolvedMapping(
-            entityMappings: correspondence.destination.model.entities.compactMap { mappings[$0.name] }
-                + removed.map { ResolvedEntityMapping(sourceEntityName: $0.name, destinationEntityName: nil) })
+            entityMappings: correspondence.destination.names.compactMap(known)
+                + removed.map { ResolvedEntityMapping(sourceEntityName: $0, destinationEntityName: nil) })
         refuseMergedHierarchies(mapping)
         return mapping
+    }
+
+    /// The mapping to an entity of the destination.
+    func known(_ entity: String) -> ResolvedEntityMapping? {
+        mappings[entity] ?? (correspondence.kept.contains(entity) ? correspondence.destination[entity]?.same : nil)
     }
 
     /// Adds a reason, once for a place.
@@ -62,7 +65,7 @@ struct Inference {
         let pair = correspondence.pair(destination.name)
         var mapping = ResolvedEntityMapping(
             sourceEntityName: pair?.source.name, destinationEntityName: destination.name)
-        if let pair, isUnchanged(pair) { mapping.attributes = destination.sameAttributes }
+        if let pair, isUnchanged(pair) { mapping.attributes = destination.same.attributes }
         // In order, as refusals and questions are listed as they are met.
         let open = destination.attributes.keys.filter { mapping.attributes[$0] == nil }
         for name in open.sorted(by: { $0.precedesInByteOrder($1) }) {

@@ -57,6 +57,11 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
         self.attributes = attributes
         self.relationships = relationships
     }
+
+    /// Whether it has a source for each property that another mapping to the same entity, or to an identical one, has.
+    func hasProperties(of other: ResolvedEntityMapping) -> Bool {
+        attributes.count == other.attributes.count && relationships.count == other.relationships.count
+    }
 }
 
 /// Where an attribute's value comes from.

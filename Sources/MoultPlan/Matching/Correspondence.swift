@@ -18,6 +18,8 @@ package struct Correspondence: Sendable {
     let answers: EdgeAnswers
     /// Destination entity by source entity.
     let entityDestinations: [String: String]
+    /// The entities that are as they were, as is all that their relationships lead to.
+    private(set) var kept: Set<String>
 
     /// - Throws: `usage` if an answer fits no question that the versions have.
     package init(
@@ -51,17 +53,21 @@ package struct Correspondence: Sendable {
         entityDestinations = Dictionary(matching.sources.map { ($0.value, $0.key) }) { first, _ in first }
         propertySources = [:]
         questions = []
+        kept = []
         var asked = QuestionList(from: from, to: to)
         asked.askAboutEntities(ambiguities: matching.ambiguities, in: self)
         var ambiguous: [String: [String: [String]]] = [:]
-        for entity in destination.model.entities {
-            guard let pair = pair(entity.name) else { continue }
+        for name in destination.names {
+            guard let pair = pair(name) else { continue }
             let matched = match(pair, history: history)
-            propertySources[entity.name] = matched.sources
-            if !matched.ambiguities.isEmpty { ambiguous[entity.name] = matched.ambiguities }
+            propertySources[name] = matched.sources
+            if !matched.ambiguities.isEmpty { ambiguous[name] = matched.ambiguities }
         }
-        matchInverses(except: ambiguous)
-        asked.askAboutProperties(ambiguities: ambiguous, in: self)
+        let same = Set(destination.names.filter(isSame))
+        kept = source.closed(same, with: destination)
+        let changed = destination.names.filter { !same.contains($0) }
+        matchInverses(of: changed, except: ambiguous)
+        asked.askAboutProperties(of: changed, ambiguities: ambiguous, in: self)
         questions = asked.questions
     }
 
@@ -70,17 +76,20 @@ package struct Correspondence: Sendable {
         var properties: [String: [String: String]] = [:]
         for (entity, sources) in other.propertySources {
             guard let name = other.entitySources[entity] else { continue }
-            properties[name] = Dictionary(sources.map { ($0.value, $0.key) }) { first, _ in first }
+            properties[name] =
+                other.kept.contains(entity)
+                ? sources : Dictionary(sources.map { ($0.value, $0.key) }) { first, _ in first }
         }
         self.init(
             source: other.destination, destination: other.source, from: other.to, to: other.from,
-            entitySources: other.entityDestinations, propertySources: properties, questions: [])
+            entitySources: other.entityDestinations, propertySources: properties, questions: [], kept: other.kept)
     }
 
     /// A correspondence that is already known.
     init(
         source: ResolvedModel, destination: ResolvedModel, from: String, to: String,
-        entitySources: [String: String], propertySources: [String: [String: String]], questions: [Question]
+        entitySources: [String: String], propertySources: [String: [String: String]], questions: [Question],
+        kept: Set<String> = []
     ) {
         self.source = source
         self.destination = destination
@@ -89,6 +98,7 @@ package struct Correspondence: Sendable {
         self.entitySources = entitySources
         self.propertySources = propertySources
         self.questions = questions
+        self.kept = kept
         answers = EdgeAnswers()
         entityDestinations = Dictionary(entitySources.map { ($0.value, $0.key) }) { first, _ in first }
     }
@@ -104,6 +114,12 @@ package struct Correspondence: Sendable {
             let new = destination[destinationEntity]
         else { return nil }
         return Pair(source: old, destination: new)
+    }
+
+    /// Whether an entity has its name and its properties from one that is identical.
+    private func isSame(_ name: String) -> Bool {
+        guard entitySources[name] == name, let entity = destination[name], entity === source[name] else { return false }
+        return propertySources[name] == entity.sameNames
     }
 
     /// The source property of a destination property, in the entity named or one that inherits it.
@@ -142,17 +158,15 @@ extension Correspondence {
     }
 
     /// A relationship whose inverse is matched is matched by it: the two are one link, seen from its two ends.
-    private mutating func matchInverses(except ambiguous: [String: [String: [String]]]) {
-        for entity in destination.model.entities {
-            guard let pair = pair(entity.name) else { continue }
-            guard propertySources[entity.name] != pair.destination.sameNames else { continue }
-            for relationship in destination.model.relationships(of: entity) {
-                guard source(of: relationship.name, in: entity.name) == nil,
-                    ambiguous[entity.name]?[relationship.name] == nil,
+    private mutating func matchInverses(of entities: [String], except ambiguous: [String: [String: [String]]]) {
+        for name in entities {
+            guard let pair = pair(name), propertySources[name] != pair.destination.sameNames else { continue }
+            for relationship in destination.model.relationships(of: pair.destination.description) {
+                guard source(of: relationship.name, in: name) == nil, ambiguous[name]?[relationship.name] == nil,
                     let old = sourceByInverse(of: relationship, in: pair),
-                    propertySources[entity.name]?.values.contains(old) != true
+                    propertySources[name]?.values.contains(old) != true
                 else { continue }
-                propertySources[entity.name]?[relationship.name] = old
+                propertySources[name]?[relationship.name] = old
             }
         }
     }

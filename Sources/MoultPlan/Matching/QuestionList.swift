@@ -56,26 +56,24 @@ struct QuestionList {
 extension QuestionList {
     mutating func askAboutEntities(ambiguities: [String: [String]], in correspondence: Correspondence) {
         let matched = Set(correspondence.entitySources.values)
-        let removed = correspondence.source.model.entities.filter { !matched.contains($0.name) && !$0.isAbstract }
-        for entity in correspondence.destination.model.entities
-        where correspondence.entitySources[entity.name] == nil {
-            if let candidates = ambiguities[entity.name] {
+        let removed = correspondence.source.names.filter { !matched.contains($0) }
+            .compactMap { correspondence.source[$0] }.filter { !$0.description.isAbstract }
+        for name in correspondence.destination.names where correspondence.entitySources[name] == nil {
+            if let candidates = ambiguities[name] {
                 askWhich(
-                    .ambiguousIdentifier, entity: entity.name, property: nil,
-                    sentence: "The renaming identifier of the entity \(entity.name) is ambiguous.",
+                    .ambiguousIdentifier, entity: name, property: nil,
+                    sentence: "The renaming identifier of the entity \(name) is ambiguous.",
                     candidates: candidates.map { .init(name: $0, evidence: ["has or had that name"]) })
                 continue
             }
-            guard !entity.isAbstract, correspondence.answers.entity(entity.name) == nil,
-                let added = correspondence.destination[entity.name]
+            guard let added = correspondence.destination[name], !added.description.isAbstract,
+                correspondence.answers.entity(name) == nil
             else { continue }
-            let candidates = removed.compactMap { old in
-                correspondence.source[old.name].flatMap { Resemblance.candidate($0, for: added) }
-            }
+            let candidates = removed.compactMap { Resemblance.candidate($0, for: added) }
             guard !candidates.isEmpty else { continue }
             askWhich(
-                .rename, entity: entity.name, property: nil,
-                sentence: "Is the entity \(entity.name) new, or was it renamed?",
+                .rename, entity: name, property: nil,
+                sentence: "Is the entity \(name) new, or was it renamed?",
                 candidates: candidates)
         }
     }
@@ -84,11 +82,13 @@ extension QuestionList {
 // MARK: - Properties
 
 extension QuestionList {
-    mutating func askAboutProperties(ambiguities: [String: [String: [String]]], in correspondence: Correspondence) {
-        for entity in correspondence.destination.model.entities {
-            guard let pair = correspondence.pair(entity.name) else { continue }
-            let sources = correspondence.propertySources[entity.name] ?? [:]
-            let ambiguous = ambiguities[entity.name] ?? [:]
+    mutating func askAboutProperties(
+        of entities: [String], ambiguities: [String: [String: [String]]], in correspondence: Correspondence
+    ) {
+        for entity in entities {
+            guard let pair = correspondence.pair(entity) else { continue }
+            let sources = correspondence.propertySources[entity] ?? [:]
+            let ambiguous = ambiguities[entity] ?? [:]
             askAboutIdentifiers(ambiguous, in: pair)
             guard !pair.source.description.isAbstract, sources != pair.destination.sameNames else { continue }
             let matched = Set(sources.values)

@@ -36,9 +36,12 @@ package struct RenamingHistory: Sendable, Equatable {
     private func advancedProperties(of entity: String, from source: String, along correspondence: Correspondence)
         -> [String: Set<String>]
     {
-        var known: [String: Set<String>] = [:]
         let former = properties[source] ?? [:]
         let old = correspondence.source[source]
+        if former.isEmpty, let old, !old.hasRenamedProperties, old.sameNames == correspondence.propertySources[entity] {
+            return [:]
+        }
+        var known: [String: Set<String>] = [:]
         for (property, sourceProperty) in correspondence.propertySources[entity] ?? [:] {
             var names = former[sourceProperty] ?? []
             if property != sourceProperty { names.insert(sourceProperty) }

@@ -3,22 +3,23 @@ import MoultModel
 /// A model with inheritance and composite attributes resolved: every entity with all its properties, each found by name
 /// at once. A composite attribute is there as its leaves, each named by its path, so that all that is known of
 /// attributes, from a rename to a default value, holds for them.
-package struct ResolvedModel: Sendable {
+package final class ResolvedModel: Sendable {
     let model: ManagedObjectModel
+    /// Of the entities, in byte order.
+    let names: [String]
     let entities: [String: ResolvedEntity]
 
     /// - Parameter previous: the version before, whose unchanged entities are taken over as they are: what is
     ///   identical need not be compared again.
     init(_ model: ManagedObjectModel, after previous: ResolvedModel? = nil) {
         self.model = model
-        var entities: [String: ResolvedEntity] = [:]
-        for entity in model.entities {
-            let lineage = model.lineage(of: entity).map(\.flattened)
-            if let known = previous?[entity.name], known.lineage == lineage {
-                entities[entity.name] = known
-            } else {
-                entities[entity.name] = ResolvedEntity(lineage)
-            }
+        names = model.entities.map(\.name)
+        var entities = previous?.entities ?? [:]
+        for entity in model.entities where entities[entity.name]?.isDeclared(by: entity, in: model) != true {
+            entities[entity.name] = ResolvedEntity(model.lineage(of: entity))
+        }
+        if entities.count > model.entities.count {
+            entities = entities.filter { model.hasEntity($0.key) }
         }
         self.entities = entities
     }
@@ -30,24 +31,39 @@ package struct ResolvedModel: Sendable {
         guard let entity = model.entity(name) else { return [] }
         return [name] + model.descendants(of: entity).map(\.name)
     }
+
+    /// Those of the entities named whose relationships lead to no others, here and in a later version.
+    func closed(_ names: Set<String>, with later: ResolvedModel) -> Set<String> {
+        let whole = names.filter { name in
+            [self, later].allSatisfy { !$0.model.hasSubentities(name) || names.isSuperset(of: $0.family(of: name)) }
+        }
+        return whole.filter { self[$0].map { whole.isSuperset(of: $0.reach) } ?? false }
+    }
 }
 
 /// One entity with its own and its inherited properties. Identical means that nothing of it changed.
 package final class ResolvedEntity: Sendable {
     let description: EntityDescription
+    /// The entity as its model has it, then those above it, nearest first.
+    let declared: [EntityDescription]
     let attributes: [String: AttributeDescription]
     let relationships: [String: RelationshipDescription]
-    /// The entity itself, then those above it, nearest first.
+    /// The same with the leaves of composite attributes in place of these.
     let lineage: [EntityDescription]
     /// Each attribute and relationship as its own source.
     let sameNames: [String: String]
-    /// Each attribute that is stored and not derived as its own source.
-    let sameAttributes: [String: AttributeSource]
+    /// Takes over the entity as it is: each stored property is its own source, unless it is derived.
+    let same: ResolvedEntityMapping
+    /// The entities that the relationships lead to, and those of the lineage.
+    let reach: Set<String>
+    /// Whether one of the properties has a renaming identifier.
+    let hasRenamedProperties: Bool
     /// The entity that declares a property, for the inherited ones alone.
     private let inheritedFrom: [String: String]
 
-    /// - Parameter lineage: the entity, then those above it; never empty.
-    init(_ lineage: [EntityDescription]) {
+    /// - Parameter declared: the entity, then those above it; never empty.
+    init(_ declared: [EntityDescription]) {
+        let lineage = declared.map(\.flattened)
         var attributes: [String: AttributeDescription] = [:]
         var relationships: [String: RelationshipDescription] = [:]
         var inheritedFrom: [String: String] = [:]
@@ -60,14 +76,31 @@ package final class ResolvedEntity: Sendable {
         description = lineage.first ?? EntityDescription(name: "")
         self.attributes = attributes
         self.relationships = relationships
+        self.declared = declared
         self.lineage = lineage
         self.inheritedFrom = inheritedFrom
         sameNames = Dictionary(
             (Array(attributes.keys) + Array(relationships.keys)).map { ($0, $0) },
             uniquingKeysWith: { first, _ in first })
-        sameAttributes = attributes.filter { $0.value.isStored && $0.value.derivation == nil }
-            .mapValues { .attribute($0.name, ifNil: nil) }
+        same = ResolvedEntityMapping(
+            sourceEntityName: description.name, destinationEntityName: description.name,
+            attributes: attributes.filter { $0.value.isStored && $0.value.derivation == nil }
+                .mapValues { .attribute($0.name, ifNil: nil) },
+            relationships: relationships.filter { !$0.value.isTransient }.mapValues { .relationship($0.name) })
+        reach = Set(relationships.values.map(\.destinationEntityName) + lineage.map(\.name))
+        hasRenamedProperties =
+            attributes.values.contains { $0.renamingIdentifier != nil }
+            || relationships.values.contains { $0.renamingIdentifier != nil }
     }
+
+    /// Whether an entity of a model, and those above it, are the ones that this one was made of.
+    func isDeclared(by entity: EntityDescription, in model: ManagedObjectModel) -> Bool {
+        guard declared.first == entity else { return false }
+        return entity.superentityName == nil || declared == model.lineage(of: entity)
+    }
+
+    /// Whether it has a parent, or sub-entities in a model.
+    func isInHierarchy(of model: ManagedObjectModel) -> Bool { lineage.count > 1 || model.hasSubentities(name) }
 
     var name: String { description.name }
     var rootName: String { lineage.last?.name ?? name }
