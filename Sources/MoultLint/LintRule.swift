@@ -94,7 +94,7 @@ extension LintRule.Category {
         switch self {
         case .open: "A store of a released version may no longer open."
         case .infer: "Moult does not infer the migration between two versions."
-        case .data: "A migration may lose values or rows, or refuse them."
+        case .data: "A migration may lose values or rows, or may be refused because of them."
         case .sync: "Another device, process or app version that shares the data may fail."
         case .code: "Swift source that uses the model may no longer compile or run."
         case .shape: "The model itself is wrong, or is likely to cause trouble."

@@ -42,7 +42,7 @@ struct UsageTests {
         #expect(page.exit == 0, "\(page)")
         let words = page.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         #expect(words.contains("moult decompile MODEL [options]"))
-        #expect(words.contains("--replace Replace the source that is there, as a whole."))
+        #expect(words.contains("--replace Replace an existing source as a whole."))
         #expect(words.contains("moult decompile forum.sqlite -o Forum.xcdatamodel"))
     }
 

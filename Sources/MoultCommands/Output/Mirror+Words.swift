@@ -44,7 +44,7 @@ extension MirrorStatus {
         let behind: String
         switch (isBehind, objects, transactions) {
         case (false, _, _): behind = "It is up to date."
-        case (_, nil, let transactions?): behind = "It is \(transactions) transactions behind."
+        case (_, nil, let transactions?): behind = "It is \(Quantity.count(transactions, "transaction")) behind."
         case (_, nil, nil): behind = "To find out whether it is behind, every row has to be compared."
         case (_, let objects?, let transactions?):
             behind =

@@ -23,7 +23,7 @@ package struct Operand: Sendable, Hashable {
     package static let model = Operand(
         "MODEL",
         "A .xcdatamodeld, .momd, a folder of versions, one model, or a store for the model inside it; an app's own tool "
-            + "has its own.",
+            + "has its own model.",
         isOptional: true)
 
     package var usage: String {

@@ -6,12 +6,14 @@ extension Verb {
     static let anonymise = Verb(
         "anonymise", "Make a copy of a store with stand-ins for its values: a fixture without the user's data.",
         discussion: """
-            The copy has as many objects with the same keys and links. Each value has a stand-in of the same type,
-            length and kind of characters; equal values have equal ones. NULLs, order, limits of the model, intervals of
-            dates and sizes of external files stay, so that the copy migrates, and fails, as the store does. Booleans,
-            numbers from -9 to 9 and what the model itself names stay as they are. A seed always gives the same
-            copy; do not pass it on. --rule, or anonymise in moult.json, has another rule for a property or an entity:
-            keep, shuffle, replace or erase. The bytes of the copy are searched for the texts of the store.
+            The copy has the same number of objects, with the same keys and links. Each value is replaced by a stand-in
+            of the same type, length and kind of characters; equal values have equal stand-ins. NULLs, the order of
+            values, their side of each limit in the model, the intervals between dates and the sizes of external files
+            are preserved, so that the copy migrates, or fails to migrate, as the store does. Booleans, whole numbers
+            from -9 to 9 and values that the model itself contains stay as they are.
+            The same seed always gives the same copy; do not pass the seed on. --rule, or anonymise in moult.json, sets
+            another rule for an entity or a property: keep, shuffle, replace or erase. At the end, the bytes of the copy
+            are searched for the texts of the store.
             """,
         operands: [.store], options: [anonymiseOut, rule, anonymiseSeed, .model, .order],
         examples: [

@@ -11,9 +11,9 @@ extension Verb {
             A rename that no renaming identifier declares is a question. Answers are kept in a file next to the model,
             Forum.answers.json for Forum.xcdatamodeld, where plan and migrate find them; --answers names another file.
             --set answers a question, for example --set Person.fullName=rename:name, or =new, =keep, =drop. Used again,
-            it changes the answer. --set Person.rating=value:0 gives a new required attribute without a default value one
-            for the objects that exist. --forget removes an answer. Without either, on a terminal, Moult asks each open
-            question. Exits with 3 while questions are open.
+            it changes the answer. --set Person.rating=value:0 gives the existing objects a value for a new required
+            attribute that has no default value. --forget removes an answer. Without either, on a terminal, Moult asks
+            each open question. Exits with 3 while questions are open.
 
             --for names a store and shows only the questions between its version and the newest. It is required if MODEL
             is a store too: the migration then starts at the model inside the first store.
@@ -57,7 +57,7 @@ extension Verb {
     }
 
     private static let set = Option.value(
-        "set", "PLACE=ANSWER", "Answer a question, or change the answer: rename:OLD, new, keep or drop.")
+        "set", "PLACE=ANSWER", "Answer a question, or change the answer: rename:OLD, new, keep, drop or value:VALUE.")
     private static let forget = Option.value(
         "forget", "PLACE", "Remove the answer about an entity or property.")
     private static let forStore = Option.value(

@@ -5,7 +5,9 @@ import MoultReport
 extension Verb {
     static let exportBackup = Verb(
         "export", "Export a backup into a folder or an archive, verified at both ends.",
-        discussion: "If the path ends with .tar, the result is an archive for any tar; otherwise it is a folder.",
+        discussion: """
+            If the path ends with .tar, the result is an archive that any tar can read; otherwise it is a folder.
+            """,
         operands: [.store, backupName, Operand("PATH", "The result; nothing may exist there.")], options: [.backups],
         examples: [
             "moult backup export forum.sqlite \"$(moult backup list forum.sqlite | tail -1 | cut -d' ' -f1)\" forum.tar"
@@ -24,8 +26,8 @@ extension Verb {
     static let importBackup = Verb(
         "import", "Import an exported backup, or a store that was copied by hand.",
         discussion: """
-            The main file of a store in WAL mode without its WAL is refused, and so is one next to a WAL of another
-            state: rows would be missing, although SQLite reports no error.
+            The main file of a store in WAL mode is refused without its WAL, and next to a WAL from another state of the
+            store: rows would be missing, although SQLite reports no error.
             """,
         operands: [.store, Operand("PATH", "An exported folder or archive (.tar), or a store's file.")],
         options: [wasClosed, .model, .order, .backups],
@@ -42,5 +44,6 @@ extension Verb {
 
     private static let backupName = Operand("BACKUP", "The backup's name or path.", completes: .nothing)
     private static let wasClosed = Option.flag(
-        "was-closed", "The app had closed the store before it was copied, so its WAL was empty.")
+        "was-closed",
+        "Accept a store without its WAL: the app had closed it before it was copied, so the WAL was empty.")
 }

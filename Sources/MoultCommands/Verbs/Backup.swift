@@ -8,15 +8,16 @@ extension Verb {
         "backup", "Make, list, verify, restore, export, import and prune backups of a store.",
         discussion: """
             A backup is a complete store in its own folder, with its original file names, made through SQLite and
-            verified. Every migration makes one before it changes anything. Without --backups, Moult looks next to the
-            store and in the folders that earlier runs were given with --backups; prune looks only next to the store.
+            verified. A migration makes one before it changes the store; moult migrate --help names the exceptions.
+            Without --backups, Moult looks next to the store and in the folders that earlier runs were given with
+            --backups; prune looks only next to the store.
             """,
         subverbs: [
             createBackup, listBackups, verifyBackups, restoreBackup, exportBackup, importBackup, pruneBackups,
         ])
 
     private static let createBackup = Verb(
-        "create", "Back a store up.",
+        "create", "Back up a store.",
         discussion: "An app may have the store open and write to it. The backup holds its state at one moment.",
         operands: [.store], options: [.model, .order, .backups],
         examples: ["moult backup create forum.sqlite --model Forum.xcdatamodeld"]

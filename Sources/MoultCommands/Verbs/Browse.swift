@@ -6,13 +6,13 @@ import MoultTransform
 
 extension Verb {
     static let browse = Verb(
-        "browse", "Show a store in a browser: a page on this computer alone.",
+        "browse", "Show a store in a browser, on a page that only this computer can open.",
         discussion: """
-            The page is at 127.0.0.1, and the address that is printed opens it once, in one browser. It shows the model's
-            picture, entities and objects with their links, the version and what is ahead, the plan, findings, the history
-            and the backups. It rehearses migrations. The store is not changed, unless --allow-changes is given: then the
-            page also migrates the store, and creates and restores backups, each after a confirmation.
-            Control-C ends the page. A run that is under way is cancelled, and the store is as it was.
+            The page is at 127.0.0.1, and the address that is printed opens it once, in one browser. It shows the
+            model's picture, entities and objects with their links, the version and the newer ones, the plan, findings,
+            the history and the backups. It rehearses migrations. The store is not changed, unless --allow-changes is
+            given: then the page also migrates the store, and creates and restores backups, each after a confirmation.
+            Control-C stops serving the page. A run in progress is cancelled, and the store is left as it was.
             """,
         operands: [.store], options: [allowChanges, port, .model, .answers, .rules, .backups, .order],
         examples: [

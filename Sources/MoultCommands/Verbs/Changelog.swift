@@ -5,10 +5,10 @@ import MoultReport
 
 extension Verb {
     static let changelog = Verb(
-        "changelog", "Write the history of a model in words, version by version, as Markdown.",
+        "changelog", "Print the history of a model in words, version by version, as Markdown.",
         discussion: """
-            The newest version comes first. What may lose data is marked. Redirect the output to a file to keep it with the
-            model.
+            The newest version comes first. Changes that may lose data are marked. Redirect the output to a file to keep
+            it with the model.
             """,
         operands: [.model], options: [.answers, .order],
         examples: [

@@ -11,9 +11,9 @@ extension Verb {
     static let checklist = Verb(
         "checklist", "Print what to check before, during and after a release, filled in from the model and a store.",
         discussion: """
-            The list is Markdown. What Moult can check is marked as done or open: the lock, lint, the order of the versions
-            and, with --store, the plan, its losses and the backups. The rest is for a person. Exits with 0; with --check,
-            1 if something that Moult can check is open.
+            The list is Markdown. What Moult can check is marked as done or open: the lock, lint, the order of the
+            versions and, with --for, the plan, its losses and the backups. A person must check the rest. Exits with 0;
+            with --check, 1 if something that Moult can check is open.
             """,
         operands: [.model], options: [forStore, .lintProfile, .answers, .backups, .check, .order],
         examples: [
@@ -48,7 +48,7 @@ extension Verb {
     }
 
     private static let forStore = Option.value(
-        "for", "STORE", "A store to plan for, such as a copy from a device of a user.", completes: .files)
+        "for", "STORE", "A store to plan for, such as a copy from a user's device.", completes: .files)
 
     private struct Section {
         let title: String

@@ -5,12 +5,13 @@ import MoultReport
 
 extension Verb {
     static let coexist = Verb(
-        "coexist", "Say whether Core Data and SwiftData can open the same store, entity by entity.",
+        "coexist", "Report whether Core Data and SwiftData can open the same store, entity by entity.",
         discussion: """
             STORE is a Core Data model, or a store for the model inside it. It is compared with the types of the app
-            whose tool this is, or with --model (what moult schema export has written of them). Otherwise it is compared
-            with the classes that moult generate --for swift-data writes. If the version hash of an entity differs, each
-            reason is printed with what to write. Exits with 0; with --check, 1 if an entity differs.
+            whose tool this is, or with --model, which may be what moult schema export has written for them. Without
+            either, it is compared with the classes that moult generate --for swift-data writes. If the version hash of
+            an entity differs, each reason is printed with its remedy. Exits with 0; with --check, 1 if an entity
+            differs.
             """,
         operands: [compared], options: [version, .model, .order, .check],
         examples: ["moult coexist Forum.xcdatamodeld", "moult coexist forum.sqlite --json"]

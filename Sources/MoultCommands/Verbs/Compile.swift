@@ -6,10 +6,10 @@ extension Verb {
     static let compile = Verb(
         "compile", "Compile a model or a mapping model, as Apple's momc and mapc do.",
         discussion: """
-            An .xcdatamodel becomes a .mom, an .xcdatamodeld a .momd with VersionInfo.plist, an .xcmappingmodel a .cdm.
-            Errors in the source are printed as FILE:LINE: error: SENTENCE, all of them, and nothing is written (exit
-            code 1). The product takes its place when it is complete. The same program answers to the names momc and
-            mapc, with their arguments.
+            An .xcdatamodel becomes a .mom, an .xcdatamodeld becomes a .momd with VersionInfo.plist, and an
+            .xcmappingmodel becomes a .cdm. If the source has errors, nothing is written, and the exit code is 1. All
+            errors are printed, each as FILE:LINE: error: SENTENCE. The product gets its name only when it is complete.
+            Under the name momc or mapc, the program takes the arguments of Apple's compiler of that name.
             """,
         operands: [source],
         options: [.out, module, dryRun, noWarnings] + silencing.map(\.option),

@@ -6,7 +6,7 @@ extension Verb {
         "ddl", "Print the SQL of a new store of a model, as Core Data would write it.",
         discussion: """
             One statement per line, in Core Data's order: tables, indexes, triggers, then the rows of Z_PRIMARYKEY.
-            Without --version: the bundle's current version, otherwise the newest.
+            Without --version, the model is the bundle's current version, otherwise the newest.
             """,
         operands: [.model], options: [version, .framework, history, .order],
         examples: ["moult ddl Forum.xcdatamodeld", "moult ddl Forum.xcdatamodeld --version Forum --framework 1344"]

@@ -9,11 +9,11 @@ extension Verb {
     static let decompile = Verb(
         "decompile", "Write a compiled model or mapping model, or a store's model, as a source that Xcode opens.",
         discussion: """
-            A .momd becomes an .xcdatamodeld with all versions, a .mom or the model inside a store an .xcdatamodel. If
-            --out ends with .xcdatamodeld, a lone version becomes a bundle of one. What a compiled model does not keep
-            is not in the source: code generation, scalar types, the order of the diagram.
-            A .cdm becomes an .xcmappingmodel. It contains both versions of the model, which --model names; a .cdm has
-            only their hashes, by which Moult finds them.
+            A .momd becomes an .xcdatamodeld with all versions. A .mom, or the model inside a store, becomes an
+            .xcdatamodel, or a bundle with one version if --out ends with .xcdatamodeld. The source lacks what a
+            compiled model does not keep, such as code generation, scalar types and the layout of the diagram.
+            A .cdm becomes an .xcmappingmodel. It contains both versions of the model. A .cdm has only their hashes, so
+            --model must name the model in which Moult finds them.
             """,
         operands: [compiled], options: [.out, .model, .order, replaces],
         examples: [
@@ -71,7 +71,7 @@ extension Verb {
     }
 
     private static let compiled = Operand("MODEL", "A .momd, a .mom, an .omo, a store, or a .cdm.")
-    private static let replaces = Option.flag("replace", "Replace the source that is there, as a whole.")
+    private static let replaces = Option.flag("replace", "Replace an existing source as a whole.")
 
     private static func sources(
         of bundle: ModelBundle, isBundle: Bool, name: String, isStore: Bool

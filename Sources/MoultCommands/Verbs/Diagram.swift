@@ -7,12 +7,13 @@ import MoultStore
 
 extension Verb {
     static let diagram = Verb(
-        "diagram", "Draw a model, a difference, a plan or a store's history.",
+        "diagram", "Draw a model, the difference between two versions, a plan or a store's history.",
         discussion: """
-            MODEL is a model or a store. Mermaid is drawn by GitHub and GitLab as it stands, DOT by Graphviz; svg needs
-            Graphviz. A store without a model is drawn by its tables.
-            --difference OLD NEW draws what differs between two versions; without NEW the newest. --plan draws the way of
-            each entity to the newest version, or to --to. --history draws what was done to the store.
+            MODEL is a model or a store. GitHub and GitLab draw Mermaid as it is printed; Graphviz draws DOT, and must
+            be installed for svg. If a store contains no model, its tables are drawn.
+            --difference OLD NEW draws what differs between two versions; NEW is by default the current version. --plan
+            draws how a migration of the store to the current version, or to the one that --to names, changes each
+            entity. --history draws what was done to the store.
             """,
         operands: [.model, newer],
         options: [
@@ -60,7 +61,8 @@ extension Verb {
     }
 
     private static let newer = Operand(
-        "NEW", "With --difference: the newer version.", isOptional: true, completes: .nothing)
+        "NEW", "With --difference: the newer version; by default the bundle's current one.", isOptional: true,
+        completes: .nothing)
     private static let drawingFormat = Option.value(
         "format", "NAME", "mermaid (the default), dot or svg.", completes: .words(["mermaid", "dot", "svg"]))
     private static let difference = Option.value(
@@ -70,7 +72,7 @@ extension Verb {
     private static let drawnEntity = Option.value(
         "entity", "NAME", "Draw this entity and what is near it; may be repeated.")
     private static let depth = Option.value(
-        "depth", "N", "With --entity: draw what is N relationships or parents away; default 1.")
+        "depth", "N", "With --entity: draw what is up to N relationships or parents away; default 1.")
 
     private static func drawing(_ invocation: Invocation, _ console: Console) throws -> Diagram {
         if invocation[drawsPlan] { return try planDrawing(invocation, console) }

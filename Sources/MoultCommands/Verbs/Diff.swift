@@ -9,9 +9,9 @@ extension Verb {
         "diff", "Print the differences between two versions of a model, one sentence per change.",
         discussion: """
             OLD and NEW are paths of models (a bundle stands for its current version), or with --model names of
-            versions. REV:PATH is the model of a git revision, such as HEAD~1:Forum.xcdatamodeld. Changes that do not
-            change the version hash, which Core Data does not notice, are listed separately. Two compiled models (.mom)
-            are also compared object for object. Exits with 0; with --check, 1 if anything differs.
+            versions. REV:PATH is the model of a git revision, such as HEAD~1:Forum.xcdatamodeld. Changes that leave the
+            version hash the same, so that Core Data does not notice them, are listed separately. Two compiled models
+            (.mom) are also compared object for object. Exits with 0; with --check, 1 if anything differs.
             """,
         operands: [old, new], options: [.model, .check, .answers, .order],
         examples: [

@@ -9,8 +9,9 @@ extension Verb {
         discussion: """
             Examines the files, the programs that have them open, runs that did not end, the pages, the version, the
             migration to the next version, the free space, the rows and the backups. Changes nothing. Exits with 1 if
-            something is wrong. --bundle writes an archive for a bug report: versions, hashes, schema, counts, plan,
-            journal and log. It contains nothing that a user has put into the store, unless you give --values.
+            something is wrong, and with 0 if --bundle has written its archive.
+            --bundle writes an archive for a bug report: versions, hashes, schema, counts, plan, journal and log. It
+            contains nothing that a user has put into the store, unless you give --values.
             """,
         operands: [.store], options: [.model, .target, .answers, bundle, values, .backups, .order],
         examples: [

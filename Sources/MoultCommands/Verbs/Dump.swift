@@ -9,7 +9,8 @@ extension Verb {
     static let dump = Verb(
         "dump", "Print every object of a store with its values, ordered by entity and key.",
         discussion: """
-            With --json, one object per line. Without --model, the model inside the store is used.
+            With --json, each object is printed on a line of its own. Without --model, the model inside the store is
+            used.
             """,
         operands: [.store], options: [.model, entity, withSubentities, .order],
         examples: [

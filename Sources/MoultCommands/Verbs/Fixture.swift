@@ -12,11 +12,11 @@ extension Verb {
         discussion: """
             FOLDER gets one VERSION.sqlite for each version in moult.lock, or for each version of a model that is not
             locked. Each is small enough to commit, with its external data if it has any. --fill and --rows say how many
-            objects; by default there are 3 of each entity, with links, and with nil where an attribute is optional. The
-            same seed gives the same objects. --links and --nils say how many destinations and nils there are, --extremes
-            uses the values that break readers. A store that is there is
-            kept, because it is what was released: to make it again, remove it first. Any other file with the name of one
-            is refused.
+            objects there are; by default there are 3 of each entity, with links, and with nil where an attribute is
+            optional. The same seed gives the same objects. --links and --nils say how many destinations and nils there
+            are; --extremes uses values that break readers.
+            A store that already exists is kept, because it is what was released; to make it again, remove it first. Any
+            other file with a store's name is refused.
             """,
         operands: [Operand("FOLDER", "The folder for the stores; it is created.")],
         options: [.model, .fill, .rows, links, nils, extremes, .seed, .framework, .order],

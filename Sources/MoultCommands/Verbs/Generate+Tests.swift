@@ -9,12 +9,13 @@ extension Verb {
     static let generateTests = Verb(
         "tests", "Write Swift tests of the migrations between all pairs of versions, to be edited and kept.",
         discussion: """
-            The file has a list of pairs, each with the entities and properties that a migration keeps, as the mappings
-            say. A test migrates a store of each older version, and compares. Edit the list where the code of a migration
-            changes more, and the store where a fixture is better than a sample.
+            The file lists pairs of versions, each with the entities and properties that a migration between them keeps,
+            according to the mappings. A test migrates a store of each older version, and checks that these are kept.
+            Edit the list if the code of a migration changes more, and the function that makes the stores if a fixture
+            is better than a sample.
             If the file exists, pairs of new versions are added, and pairs that nobody has edited are written again.
             Everything else stays. To leave a pair out, delete its lines and keep its comment.
-            In an app's own tool, --registry is what the tool hands to MoultCommand.
+            In an app's own tool, --registry is the registry that the tool passes to MoultCommand.
             """,
         operands: [.model], options: [.out, testedVersion, testName, registryExpression, imports, .answers, .order],
         examples: [
@@ -57,7 +58,7 @@ extension Verb {
 
     private static let testedVersion = Option.value("to", "VERSION", "Only the pairs that end with this version.")
     private static let testName = Option.value(
-        "name", "NAME", "What the tests are called after; by default the model's file.")
+        "name", "NAME", "The base name of the tests; by default that of the model's file.")
     private static let registryExpression = Option.value(
         "registry", "SWIFT", "The expression for the MigrationRegistry, such as \"MigrationRegistry(plan: Plan.self)\"."
     )

@@ -15,8 +15,8 @@ extension Verb {
             core-data writes what Xcode's code generation writes. moult writes the same for MoultCoreData. both writes
             one source for Core Data on Apple's platforms and MoultNSCoreData elsewhere. swift-data writes @Model
             classes, a VersionedSchema for every version and a SchemaMigrationPlan with a stage for every edge.
-            If --out ends with .swift, all classes of Core Data are written into that one file. A file is replaced if it
-            was generated, or with --replace. A file that would not change is not written.
+            If --out ends with .swift, all classes are written into that one file; swift-data needs a folder. Only
+            generated files are replaced; --replace replaces others too. A file that would not change is not written.
             """,
         operands: [.model], options: [api, .out, version, codeGeneration, typeName, dryRun, replaces, .order],
         examples: [
@@ -67,13 +67,13 @@ extension Verb {
         completes: .words(apis.map(\.word) + ["swift-data"]))
     private static let codeGeneration = Option.value(
         "codegen", "KIND",
-        "class, category (properties only), or model (what the model says of each entity). By default, class where the "
-            + "model says nothing of any entity, otherwise model.",
+        "class, category (properties only), or model (what the model says for each entity). By default model, or class "
+            + "if the model says nothing for any entity.",
         completes: .words(["class", "category", "model"]))
     private static let typeName = Option.value(
-        "name", "NAME", "What SwiftData's types are called after; by default the model's file.")
+        "name", "NAME", "The base name of the SwiftData types; by default that of the model's file.")
     private static let dryRun = Option.flag("dry-run", "List the files; write nothing.")
-    private static let replaces = Option.flag("replace", "Replace files that were not generated, too.")
+    private static let replaces = Option.flag("replace", "Also replace files that were not generated.")
 
     private static func generated(
         _ invocation: Invocation, _ console: Console

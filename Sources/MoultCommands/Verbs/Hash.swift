@@ -5,8 +5,9 @@ extension Verb {
     static let hash = Verb(
         "hash", "Print the version hashes of a model, as Core Data computes them.",
         discussion: """
-            Prints each entity's hash and the model's checksum and digest, in base64. If no known store of Apple's shows
-            the stored form of an attribute, its entity's hash is omitted; --experimental prints the best guess.
+            Prints each entity's hash and the model's checksum and digest, in base64. If no known store made by Apple's
+            frameworks shows the stored form of an attribute, its entity's hash is omitted; --experimental prints the
+            best guess.
             """,
         operands: [.model], options: [.order, .experimental],
         examples: ["moult hash Forum.xcdatamodeld", "moult hash Forum.xcdatamodeld --json"]

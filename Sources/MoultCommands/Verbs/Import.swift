@@ -5,13 +5,13 @@ import MoultStore
 
 extension Verb {
     static let importObjects = Verb(
-        "import", "Put objects from CSV or JSON Lines into a store, validated as a save is.",
+        "import", "Add objects from CSV or JSON Lines to a store, validated as in a save.",
         discussion: """
-            Reads what export writes: a folder, or one file, whose name without .csv or .jsonl is the entity, or
-            ENTITY_RELATIONSHIP for the pairs of a to-many relationship. Each row is a new object. Z_PK is its key in
-            the files; a to-one relationship has the key of an object in the files, otherwise of one in the store. The
-            column RELATIONSHIP.ATTRIBUTE names the destination by a unique value instead. Everything is saved in one
-            transaction, or nothing.
+            Reads what moult export writes: a folder, or one file. The name of a file without .csv or .jsonl is its
+            entity, or ENTITY_RELATIONSHIP for the pairs of a to-many relationship. Each row of an entity becomes a new
+            object. Z_PK is its key within the files. A to-one relationship has the key of an object in the files, or
+            else of one in the store. A column RELATIONSHIP.ATTRIBUTE names the destination by a unique value, not by a
+            key. Everything is saved in one transaction, or nothing is.
             """,
         operands: [.store, importPath], options: [importedEntity, importExact, .model, .order],
         examples: ["moult import forum.sqlite csv", "moult import forum.sqlite csv/User.csv --entity User"]
@@ -35,7 +35,9 @@ extension Verb {
         return .done
     }
 
-    private static let importPath = Operand("PATH", "A folder that export has written, or a .csv or .jsonl file.")
-    private static let importedEntity = Option.value("entity", "NAME", "The entity of a file that has another name.")
-    private static let importExact = Option.flag("exact", "Take CSV as it is, as export --exact writes it.")
+    private static let importPath = Operand("PATH", "A folder that moult export has written, or a .csv or .jsonl file.")
+    private static let importedEntity = Option.value(
+        "entity", "NAME", "The entity of a file that is not named after it.")
+    private static let importExact = Option.flag(
+        "exact", "Read CSV that was written with --exact: a ' in front of a formula belongs to the text.")
 }

@@ -9,9 +9,9 @@ extension Verb {
     static let initialise = Verb(
         "init", "Write moult.json for a model, and lock its versions.",
         discussion: """
-            Without MODEL, the .xcdatamodeld in this folder or below it is used. On a terminal, Moult asks which one if there
-            are several, and for the profiles of moult lint. The other verbs then need no --model here, nor in a folder
-            below. A lock file that has the model already stays as it is. Commit both files.
+            Without MODEL, the .xcdatamodeld in this folder or below it is used. On a terminal, Moult asks which one to
+            use if there are several, and which profiles moult lint should apply. The other verbs then need no --model
+            in this folder or below it. A lock file that already has the model stays as it is. Commit both files.
             """,
         operands: [.model], options: [.lintProfile],
         examples: ["moult init Forum.xcdatamodeld --profile cloudkit", "moult init --json"]

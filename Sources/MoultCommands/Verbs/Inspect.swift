@@ -4,12 +4,12 @@ import MoultReport
 
 extension Verb {
     static let inspect = Verb(
-        "inspect", "Show a store: its version, entities with rows, framework, metadata.",
+        "inspect", "Show a store: its version, the rows of each entity, the framework level and the metadata.",
         discussion: """
-            Of the app's own metadata only the keys are shown, unless you give --values.
+            Of the app's own metadata, only the keys are shown unless you give --values.
             Without --model, the entities are those of the model inside the store.
-            STORE may also be a mapping model (.xcmappingmodel, .cdm). Then inspect shows what it maps and, with
-            --model, between which versions and what it omits.
+            STORE may also be a mapping model (.xcmappingmodel, .cdm). inspect then shows what it maps. With --model, it
+            also shows the two versions and what the mapping leaves out.
             """,
         operands: [.store], options: [.model, values, .order],
         examples: ["moult inspect forum.sqlite", "moult inspect forum.sqlite --model Forum.xcdatamodeld --json"]
@@ -22,7 +22,7 @@ extension Verb {
         return .done
     }
 
-    private static let values = Option.flag("values", "Show the values of the app's own metadata too.")
+    private static let values = Option.flag("values", "Also show the values of the app's own metadata.")
 
     /// A store is shown without a model, too: a fault of its own model is printed on standard error.
     private static func versions(_ invocation: Invocation, _ console: Console) throws -> ModelVersions {

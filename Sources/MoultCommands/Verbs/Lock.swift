@@ -8,10 +8,11 @@ extension Verb {
     static let lock = Verb(
         "lock", "Pin every version of a model in moult.lock, so that a released one cannot change unnoticed.",
         discussion: """
-            Run it when you release a version, and commit the file. It also records the order of the versions and the current one. A version
-            that was locked and has changed is refused, unless --again says that it was never released.
+            Run it when you release a version, and commit moult.lock. The file also records the order of the versions
+            and the current one. If a locked version has changed, the command is refused. If that version was never
+            released, --again locks it again.
             An app's own tool that provides the model keeps the lock in the folder in which the tool runs.
-            With --check nothing is written; exits with 1 if the model and the lock differ.
+            With --check nothing is written, and the exit code is 1 if the model and the lock differ.
             """,
         operands: [.model], options: [.check, again, .order],
         examples: ["moult lock Forum.xcdatamodeld", "moult lock Forum.xcdatamodeld --check"]
@@ -47,7 +48,7 @@ extension Verb {
         return findings.isEmpty ? .done : .findings
     }
 
-    private static let again = Option.flag("again", "Lock a version again although it has changed since it was locked.")
+    private static let again = Option.flag("again", "Lock a version again even if it has changed since it was locked.")
 
     private static func refuseChanges(_ findings: [Finding], _ path: String) throws {
         let changes = findings.filter { $0.severity > .note }

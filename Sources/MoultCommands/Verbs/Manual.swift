@@ -5,7 +5,7 @@ import MoultSystem
 extension Verb {
     static let manual = Verb(
         "manual", "Write the manual pages, one for each verb.",
-        discussion: "They have what --help has. A package installs them in share/man/man1.",
+        discussion: "They contain the same text as --help. A package installs them in share/man/man1.",
         options: [.out], examples: ["moult manual -o man1"]
     ) { invocation, console in
         let folder = invocation[value: .out] ?? "."

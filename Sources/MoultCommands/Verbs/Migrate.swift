@@ -9,12 +9,13 @@ extension Verb {
     static let migrate = Verb(
         "migrate", "Migrate a store: backed up, changed, verified, then committed.",
         discussion: """
-            Each table changes in the cheapest safe way; moult plan says which. If no table is rebuilt, the store itself
-            is changed in one transaction, next to its backup. Otherwise a copy is changed, and its pages are copied back
-            in one transaction. Before the commit the rows are compared with the backup. If the store itself is changed,
-            tables without a written page are skipped. The written pages are read from SQLite's log or journal.
-            --verify full compares the rows of all tables. With --normalise every table that changes is rebuilt, with
-            its columns in the order of a new store.
+            Each table changes in the cheapest safe way; moult plan says which. If no table is rebuilt, no code or rule
+            of an app runs and there is only one pass, the store itself is changed in one transaction, after it has been
+            backed up. Otherwise, and with --frugal or --budget, a copy is changed, and its pages are copied back in one
+            transaction. Before the commit the rows are compared with the backup. If the store itself is changed, tables
+            without a written page are skipped. The written pages are read from SQLite's log or journal. --verify full
+            compares the rows of all tables. With --normalise every table that changes is rebuilt, with its columns in
+            the order of a new store.
 
             If the migration is interrupted at any moment, the store is the complete old one or the complete new one.
             With --dry-run everything is done and verified on a copy in a scratch folder; the store and its folder are
@@ -29,7 +30,7 @@ extension Verb {
             is made first. If rows have to be written, everything is done as without --deferred; moult plan --deferred
             says which rows and why.
 
-            With --budget the call ends within the given time, with exit code 6 if the migration is not finished. The
+            With --budget the call ends in about the given time, with exit code 6 if the migration is not finished. The
             same command continues, and the last call commits the new store. If the store was written to between two
             calls, the migration starts over. moult plan prints the shortest budget.
 
@@ -126,7 +127,7 @@ extension Option {
     static let stops = flag(
         "stop-at-each-version", "Make a backup and a commit for each version on the way.")
     static let deferred = flag(
-        "deferred", "Change the store in place at once, and leave what takes long to moult finish.")
+        "deferred", "Change the store in place at once, and leave the slow work to moult finish.")
     static let plan = value(
         "plan", "FILE", "A plan kept from moult plan --json; refused if the store has changed since.",
         completes: .files)
@@ -137,7 +138,7 @@ extension Option {
     static let makeRoom = flag(
         "make-room", "If space is short, remove expired backups and continue without keeping one.")
     static let again = flag(
-        "again", "Start again although the last runs all died before their end.")
+        "again", "Start again even though the last runs all died.")
     static let into = value(
         "into", "FILE", "Write the new store to this file, and leave the old one as it is.", completes: .files)
     static let acceptLosses = flag(

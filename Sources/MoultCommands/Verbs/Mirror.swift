@@ -8,7 +8,7 @@ extension Verb {
     static let mirror = Verb(
         "mirror", "Keep a second store, of another version, up to date with a store that is in use.",
         discussion: """
-            The second store starts as a migration of the first. Each sync then copies what apps wrote to the first
+            The second store is made by a migration of the first. Each sync then copies what apps wrote to the first
             store: from persistent history if it is on, otherwise by a scan of keys and lock counters. cutover reverses
             the direction: apps write to the second store, and the first follows. cutover --undo reverses it again, and
             keeps what was written since.
@@ -16,7 +16,7 @@ extension Verb {
         subverbs: [startMirror, syncMirror, mirrorStatus, verifyMirror, cutOverMirror, stopMirror])
 
     private static let startMirror = Verb(
-        "start", "Make the second store by a migration to another version, and start to follow the first.",
+        "start", "Make the second store by a migration to another version; from then on it follows the first.",
         discussion: "The store is only read, and may be in use.",
         operands: [.store], options: mirrorInput + [place],
         examples: ["moult mirror start forum.sqlite --model Forum.xcdatamodeld --at forum-new.sqlite"]
@@ -62,7 +62,7 @@ extension Verb {
     }
 
     private static let verifyMirror = Verb(
-        "verify", "Check that the store that follows equals a fresh migration.",
+        "verify", "Check that the store that follows equals the result of a new migration.",
         discussion: """
             The store that follows is brought up to date. Then the other store is migrated again, and every value of
             every row is compared in both directions. Exits with 1 if anything differs; nothing is corrected.
@@ -77,9 +77,10 @@ extension Verb {
     private static let cutOverMirror = Verb(
         "cutover", "Switch to the second store: apps write to it, and the first follows.",
         discussion: """
-            No app may have the first store open. Both are compared first. If something that is written to the second
-            store has no place in the first, undoing would lose it: this is refused with a list, unless you give
-            --accept-losses. --undo switches back to the first store, and keeps what was written to the second since.
+            No app may have the first store open. The two stores are compared first. If data that apps write to the
+            second store would have no place in the first, undoing the cut-over would lose it. Such a cut-over is
+            refused with a list, unless you give --accept-losses. --undo switches back to the first store, and keeps
+            what was written to the second since; then no app may have the second store open.
             """,
         operands: [.store], options: mirrorInput + [undo, accepts],
         examples: ["moult mirror cutover forum.sqlite --accept-losses"]
@@ -107,7 +108,7 @@ extension Verb {
     }
 
     private static let stopMirror = Verb(
-        "stop", "End the mirror; both stores stay.", operands: [.store], options: [],
+        "stop", "End the mirror; both stores are kept.", operands: [.store], options: [],
         examples: ["moult mirror stop forum.sqlite"]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
@@ -133,7 +134,7 @@ extension Verb {
     private static let check = Option.flag("check", "Exit with 1 if the store that follows is behind.")
     private static let undo = Option.flag("undo", "Undo the cut-over.")
     private static let accepts = Option.flag(
-        "accept-losses", "Cut over although some of what is written afterwards would be lost by undoing.")
+        "accept-losses", "Cut over even if undoing it would lose some of what is written afterwards.")
 }
 
 extension Invocation {

@@ -3,7 +3,7 @@ import MoultSystem
 
 extension Verb {
     static let parity = Verb(
-        "parity", "Print what a comparison with Apple's frameworks found on a Mac, as a table.",
+        "parity", "Print the results of a comparison with Apple's frameworks on a Mac, as a table.",
         discussion: """
             REPORT is the file that moult-parity writes (Documentation/Parity.md). The table is Markdown. Exits with 1 if
             something differs.
@@ -16,5 +16,5 @@ extension Verb {
         return found.isEqual ? .done : .findings
     }
 
-    private static let report = Operand("REPORT", "The JSON file of a run.")
+    private static let report = Operand("REPORT", "The JSON file that moult-parity has written.")
 }

@@ -20,11 +20,12 @@ extension Verb {
             store. Without --model there is only the model inside STORE, so there is nothing to do.
 
             The lines about tables say how each of them changes: altered in place, its rows updated, or rebuilt and why.
-            If no table is rebuilt, the store itself is changed in one transaction, next to its backup.
+            If no table is rebuilt, no code or rule of an app runs and there is only one pass, the store itself is
+            changed in one transaction, after it has been backed up.
 
-            If the migration would be refused, plan exits with the same code: 3 for a loss that nobody has declared, for
-            rows that do not fit the new version, or for --in-place if rows have to be written. With --check, it exits
-            with 1 for such a loss.
+            If the migration would be refused, plan exits with the same code: 3 for an undeclared loss, for rows that do
+            not fit the new version, or for --in-place if rows have to be written. With --check, it exits with 1 for an
+            undeclared loss.
             """,
         operands: [.store],
         options: [
@@ -65,7 +66,7 @@ extension Option {
     static let mapping = value(
         "mapping", "PATH", "A mapping model (.xcmappingmodel, .cdm) to use, or a folder of them.", completes: .files)
     static let inPlace = flag(
-        "in-place", "Change the store itself in one transaction, after its backup; only for schema changes.")
+        "in-place", "Change the store itself in one transaction, after backing it up; only for schema changes.")
     static let normalise = flag(
         "normalise", "Rebuild every table that changes, with its columns in the order of a new store.")
     static let cloudKit = flag("cloudkit", "Allow the migration of a store that is mirrored to CloudKit.")

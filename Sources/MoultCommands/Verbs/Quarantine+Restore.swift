@@ -10,9 +10,9 @@ extension Verb {
         discussion: """
             An object is put back if it fits the version that the store has now: with its key if that is free, and with
             its links if their destinations exist and belong to no other object. What does not fit stays in the
-            quarantine, and the reason is printed. It works as a migration does: backed up, changed on a copy, verified,
-            then committed. --dry-run does all of this on a copy that is not kept. Exits with 1 if an object had to
-            stay.
+            quarantine, and the reason is printed. A restore works as a migration does: backed up, changed on a copy,
+            verified, then committed. --dry-run does all of this on a copy that is not kept. Exits with 1 if an object
+            had to stay.
             """,
         operands: [.store, entryNumber], options: [.model, everything, run, .dryRun, .backups, .order],
         examples: [
@@ -49,7 +49,8 @@ extension Verb {
     fileprivate static let entryNumber = Operand(
         "ID", "The number that quarantine list shows.", isOptional: true, completes: .nothing)
     fileprivate static let everything = Option.flag("all", "Put back every object that fits.")
-    fileprivate static let run = Option.value("run", "RUN", "Put back what this run has removed.")
+    fileprivate static let run = Option.value(
+        "run", "RUN", "Put back the objects that this run moved to the quarantine.")
 }
 
 extension Invocation {

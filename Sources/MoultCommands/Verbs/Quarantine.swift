@@ -6,8 +6,9 @@ extension Verb {
     static let quarantine = Verb(
         "quarantine", "List the objects that runs moved out of a store, show one, or put them back.",
         discussion: """
-            Migration policies and the fixes of rules move objects there that cannot stay. They are kept next to the
-            store, in a database of their own.
+            Migration policies, fixes of rules and repairs move objects that cannot stay in the store to the quarantine,
+            a database next to the store. Fixes and repairs that would move more than a quarter of an entity's objects,
+            and more than twelve, are refused unless you give --allow-large-quarantine.
             """,
         subverbs: [listQuarantine, showQuarantine, restoreQuarantine])
 

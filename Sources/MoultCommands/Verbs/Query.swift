@@ -8,8 +8,8 @@ extension Verb {
     static let query = Verb(
         "query", "Run a SELECT over the views that moult views prints, and print the rows.",
         discussion: """
-            The store is not changed: a statement that writes is refused. The tables of the store are there too.
-            Blobs are base64 in JSON, and in CSV and tables x'…'.
+            The store is not changed: a statement that writes is refused. You can also query the tables of the store.
+            Blobs are base64 in JSON, and x'…' in CSV and tables.
             """,
         operands: [.store, sql], options: [rowFormat, .exact, .model, .order],
         examples: [
@@ -45,7 +45,8 @@ extension Verb {
 
 extension Option {
     static let exact = flag(
-        "exact", "In CSV, write a text as it is that a spreadsheet takes for a formula; otherwise ' stands before it.")
+        "exact",
+        "In CSV, leave texts unchanged that a spreadsheet would read as formulas; by default they get a ' in front.")
 }
 
 extension Console {
@@ -53,7 +54,7 @@ extension Console {
     func say(guarded count: Int) {
         guard count > 0 else { return }
         say(
-            "\(Quantity.count(count, "text")) that a spreadsheet takes for a formula "
-                + "\(count == 1 ? "has" : "have") an apostrophe in front. --exact writes them as they are.")
+            "\(Quantity.count(count, "text")) that a spreadsheet would read as a formula "
+                + "\(count == 1 ? "has" : "have") an apostrophe in front. --exact leaves such texts unchanged.")
     }
 }

@@ -6,16 +6,19 @@ extension Verb {
     static let repair = Verb(
         "repair", "Repair a store: missing tables, columns, indexes and history, and rows that contradict each other.",
         discussion: """
-            Looks for: \(names(of: RepairRule.byDefault)); with --only cycles also for objects that are their own
-            ancestors, which Core Data allows.
+            Looks for these faults, by the names that --only takes:
+            \(names(of: RepairRule.byDefault)).
+            Objects that are their own ancestors are a fault only with --only cycles, because Core Data allows them.
             If a store lacks some tables, columns or indexes of its current version, they are created as Core Data would
-            create them, with the model's default values. No row is removed; run the command again to check the rows. It
-            works as a migration does: backed up, changed on a copy, verified, then committed. No object is deleted:
-            what cannot stay goes to the quarantine, and moult quarantine restore puts it back. --dry-run does all of
-            this on a copy that is not kept, and names each fault. If more than a quarter of an entity's objects would
-            go to the quarantine, the repair is refused (--allow-large-quarantine): a single fault of the table is more
-            likely. Exits with 1 if a fault is left, or if moult validate finds one that no rule is for; the remarks name
-            it. For damaged pages use moult salvage, for rules of an app moult validate --rules --fix.
+            create them, with the model's default values. If tables or columns were missing, or an index did not match
+            its table, that run does not repair rows; run the command again for them.
+            A repair works as a migration does: backed up, changed on a copy, verified, then committed. No object is
+            deleted: what cannot stay goes to the quarantine, and moult quarantine restore puts it back. --dry-run does
+            all of this on a copy that is not kept, and names each fault. If more than a quarter of an entity's objects,
+            and more than twelve, would go to the quarantine, the repair is refused (--allow-large-quarantine): the
+            cause is then more likely a single fault of the table. Exits with 1 if a fault is left, or if moult validate
+            finds one that no rule is for; the remarks name it.
+            For damaged pages use moult salvage, for rules of an app moult validate --rules --fix.
             """,
         operands: [.store], options: [.model, only, .allowLargeQuarantine, .dryRun, .backups, .order],
         examples: [

@@ -8,8 +8,8 @@ extension Verb {
         "resume", "Finish an interrupted run: recover the store, and migrate it if it is still the old one.",
         discussion: """
             Without --model the store is only recovered: a run that died after its commit is completed, and one that
-            died before it is undone. Leftover files are removed. STORE may be the file of a migration with --into that
-            died before there was one.
+            died before it is undone. Leftover files are removed. STORE may also be the target of a migration with
+            --into that died before it made that file.
             """,
         operands: [.store], options: migrateOptions,
         examples: ["moult resume forum.sqlite", "moult resume forum.sqlite --model Forum.xcdatamodeld"]

@@ -8,7 +8,7 @@ extension Verb {
         "bump", "Propose the next semantic version of a model from what has changed.",
         discussion: """
             Compares the last two versions, or those that --from and --to name. A major change removes, renames or
-            restricts something. A minor change only adds. A patch changes nothing that a store notices. The number of a
+            restricts something. A minor change only adds. A patch leaves the version hashes unchanged. The number of a
             version is its identifier (Core Data Model Identifier in Xcode), such as 1.2.0, otherwise its name. With
             --check, exits with 1 if the newer version has a number that is lower than the proposed one, or has none.
             """,

@@ -11,9 +11,10 @@ extension Verb {
         discussion: """
             With --crash the migration runs repeatedly on a copy, and each time one call to the disk fails: the process
             dies, the machine loses power and everything that was not synchronised, a write is torn, the disk fails or
-            is full, SQLite gets no memory, the clock jumps. With --kill it runs in a process that is really killed.
-            After each fault the store must be the old one or the new one by its rows, recover, and become the new one
-            when the migration is run again; its backups must be sound. Exits with 1 if one of these does not hold.
+            is full, SQLite runs out of memory, the clock jumps. With --kill it runs in a process that is really killed.
+            After each fault, the rows must be those of the old store or of the new one. The store must recover, and
+            become the new one when the migration runs again. Its backups must be sound. Exits with 1 if one of these
+            does not hold.
 
             The code of an app's own tool runs each time, with everything that it does outside the store. It may read
             the clock and make identifiers: if two undisturbed runs leave different values in a column, only whether a
@@ -43,7 +44,7 @@ extension Verb {
     }
 
     private static let crash = Option.flag("crash", "Try every kind of fault, at as many moments as there is time for.")
-    private static let kill = Option.value("kill", "N", "Kill this many processes, each at another moment.")
+    private static let kill = Option.value("kill", "N", "Kill this many processes, each at a different moment.")
     private static let seconds = Option.value("seconds", "S", "The time for --crash in seconds; default 60.")
 
     /// - Returns: whether everything was kept.

@@ -8,15 +8,16 @@ import MoultTransform
 
 extension Verb {
     static let validate = Verb(
-        "validate", "Read a whole store and report every fault; with rules, what breaks them.",
+        "validate", "Read a whole store and report every fault; with --rules, also what breaks the rules of an app.",
         discussion: """
             Checks pages, tables, indexes, persistent history, entity numbers, references and their inverses, values
             that do not fit their type, required values, uniqueness and external files. Each fault is printed with the
-            keys of the first rows, and with --values what they hold. With --rules, also the rules in a file. Exits with
-            0 if the store is sound and no rule of severity error is broken, 1 if there are findings, 4 if the store
-            cannot be read. With --fix, objects that break a rule with a fix are repaired as a migration would: backed
-            up, changed on a copy, verified, then committed. --fix --dry-run shows what would change and changes
-            nothing.
+            keys of the first rows and, with --values, with what these rows hold. With --rules, the rules in a file are
+            checked too. Exits with 0 if the store is sound and no rule of severity error is broken, otherwise with 1,
+            or with 4 if the store cannot be read.
+            With --fix, objects that break a rule are changed by the fix of that rule, if it has one. This works as a
+            migration does: backed up, changed on a copy, verified, then committed. --fix --dry-run shows what would
+            change and changes nothing.
             """,
         operands: [.store],
         options: [
@@ -60,7 +61,7 @@ extension Verb {
     private static let values = Option.flag(
         "values", "Print what the faulty rows hold, not only their keys.")
     private static let source = Option.value(
-        "source", "STORE", "A store with which to compare numbers of objects, such as a backup.", completes: .files)
+        "source", "STORE", "A store, such as a backup, to compare the numbers of objects with.", completes: .files)
 }
 
 extension Option {
@@ -68,7 +69,8 @@ extension Option {
         "rules", "FILE", "Rules of the app as JSON (Documentation/Rules.md).", completes: .files)
     static let fix = flag("fix", "Apply the fixes of the rules, which change data.")
     static let allowLargeQuarantine = flag(
-        "allow-large-quarantine", "Let fixes put more than a quarter of an entity's objects into the quarantine.")
+        "allow-large-quarantine",
+        "Let fixes and repairs move more than a quarter (and more than 12) of an entity's objects to the quarantine.")
 }
 
 extension Invocation {

@@ -9,11 +9,12 @@ extension Verb {
         "views", "Print SQL views with the model's names, or make a copy of a store with them.",
         discussion: """
             The script makes temporary views in a session that has the store open or attached:
-            sqlite3 -readonly forum.sqlite, then .read FILE. There is a view for each entity, with its sub-entities and,
-            as NAME_only, without them, and one for each to-many relationship, ENTITY_RELATIONSHIP. Dates are ISO 8601
-            in UTC, UUIDs text, to-one relationships keys, large external data the paths of their files. A store without
-            a model has its own column names.
-            -o makes a copy of the store that has the views for good: for the sqlite3 shell, pandas or Datasette.
+            sqlite3 -readonly forum.sqlite, then .read FILE. Each entity has a view with its sub-entities. An entity
+            that has sub-entities also has a view without them, NAME_only. Each to-many relationship has a view
+            ENTITY_RELATIONSHIP. Dates are ISO 8601 in UTC, UUIDs are text, to-one relationships are keys, and external
+            data is the path of its file. If the store contains no model, columns have the names that they have in its
+            tables.
+            -o makes a copy of the store with permanent views, for the sqlite3 shell, pandas or Datasette.
             """,
         operands: [.store], options: [viewsOut, .model, .order],
         examples: ["moult views forum.sqlite", "moult views forum.sqlite -o readable.sqlite"]

@@ -9,7 +9,9 @@ extension ModelContext {
     /// Writes every change, in one transaction for each store.
     ///
     /// A new object whose unique values a row has already changes that row, which keeps its identity. What somebody
-    /// else changed since it was read is not overwritten.
+    /// else has changed since it was read is not overwritten; the main context writes its own changes over those that
+    /// other contexts of its container have saved.
+    ///
     /// - Throws: ``SwiftDataError/modelValidationFailure`` with everything that is not valid,
     ///   ``SwiftDataError/saveConflict``; after any error nothing is saved and the changes are still there.
     public func save() throws {

@@ -73,7 +73,7 @@ package struct FleetResult: Sendable, Equatable {
     package var backup: Backup?
     /// Whether an earlier attempt had done the work and died before it could say so.
     package var wasDoneBefore = false
-    /// How the store differed from the plan, which was no obstacle: `written`, `grown`, `replaced`.
+    /// How the store differed from the plan, which was no obstacle: `written`, `grown`, `replaced`, `migrated`.
     package var differences: [String] = []
     /// How many findings, for a verb that looks for them.
     package var findings: Int?

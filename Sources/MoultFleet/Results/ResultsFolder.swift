@@ -66,7 +66,7 @@ package struct ResultsFolder: Sendable {
         let json = try JSONValue(parsing: system.read(purposePath), place: purposePath, code: .metadataInvalid)
         guard let known = Purpose(json) else {
             throw MigrationError(
-                .metadataInvalid, "The record of the results' folder is none that Moult has written.",
+                .metadataInvalid, "The record in the results folder was not written by Moult.",
                 place: purposePath, remedy: "Name another folder with --results.")
         }
         return known

@@ -3,7 +3,7 @@ package struct FleetPolicy: Sendable, Equatable {
     /// How many stores are worked on at a time, and how many of one device.
     package var jobs = 1
     package var jobsOfDevice = Int.max
-    /// Seconds that one store may take; nil for ten minutes and twenty times what is expected.
+    /// Seconds that one store may take; nil for ten minutes plus twenty times the estimate.
     package var time: Double?
     /// Bytes of memory that its process may have; nil for no limit.
     package var memory: Int64?

@@ -12,7 +12,8 @@ extension LintRule {
         LintRule(
             "CODE001", .note, "Class name changed",
             meaning: """
-                An entity has another class. The version hash leaves the class out, so nothing but the source notices.
+                The class of an entity changes. The version hash leaves the class out, so only the source shows the \
+                change.
                 """,
             onDevice: "The app crashes at a cast if the class is missing.",
             remedy: "Rename the class in the source in the same commit.",
@@ -46,10 +47,11 @@ extension LintRule {
         LintRule(
             "CODE004", .note, "Optionality changed",
             meaning: """
-                A property becomes optional, or required. A class written by hand declares what the property was, and the \
-                compiler does not compare it with the model.
+                A property becomes optional, or required. A class written by hand still has the old declaration, and \
+                the compiler does not compare it with the model.
                 """,
-            onDevice: "The app crashes when it reads nil from a property declared without it, or cannot save.",
+            onDevice:
+                "The app crashes when it reads nil from a property that is not declared optional, or cannot save.",
             remedy: "Correct the declaration, and the source that reads or sets the property.",
             failing: LintExample(
                 from: post("name=\"rating\" attributeType=\"Integer 16\" defaultValueString=\"0\""), to: post(rating)),

@@ -69,8 +69,8 @@ extension LintRule {
         LintRule(
             "DATA004", .warning, "Relationship narrowed",
             meaning: """
-                A to-many relationship becomes to-one, or has a lower maximum count. Objects with more destinations lose \
-                some of them, or the migration refuses them.
+                A to-many relationship becomes to-one, or has a lower maximum count. Objects with more destinations \
+                lose some of them, or the migration is refused.
                 """,
             onDevice: "Some links are gone after the update, or the migration fails.",
             remedy: "Keep the to-many relationship, add a new one, and fill it in a custom stage.",
@@ -80,7 +80,7 @@ extension LintRule {
         LintRule(
             "DATA005", .warning, "Order lost",
             meaning: "An ordered relationship becomes unordered. The positions of its destinations are dropped.",
-            onDevice: "The items of a list appear in another order after the update.",
+            onDevice: "The items of a list appear in a different order after the update.",
             remedy: "Leave the relationship ordered, or store the position in an attribute of the destination.",
             failing: LintExample(from: authors("toMany=\"YES\" ordered=\"YES\""), to: authors("toMany=\"YES\"")),
             corrected: LintExample(from: authors("toMany=\"YES\""), to: authors("toMany=\"YES\" ordered=\"YES\"")),
@@ -88,11 +88,12 @@ extension LintRule {
         LintRule(
             "DATA006", .warning, "Property becomes required",
             meaning: """
-                An optional relationship becomes required, or its minimum count rises. The migration refuses a store that \
-                has an object without a destination.
+                An optional relationship becomes required, or its minimum count rises. The migration refuses a store \
+                that has an object without a destination. An attribute that becomes required without a default value \
+                is reported too, if an answer gives the existing objects a value.
                 """,
             onDevice: "The migration fails for users who have such objects: error 134110.",
-            remedy: "Leave it optional, or give every object a destination in a custom stage.",
+            remedy: "Leave the property optional, or give every object a destination in a custom stage.",
             failing: LintExample(
                 from: authors("maxCount=\"1\""),
                 to: user
@@ -152,11 +153,11 @@ extension LintRule {
         LintRule(
             "DATA010", .warning, "Value lost in a custom stage",
             meaning: """
-                Between the two versions of a custom stage of a SwiftData plan, a value or a model has nothing that takes \
-                it. `didMigrate` has only the new version, where the value is gone. It is an error if both versions have \
-                the property and no code can read its old values.
+                Between the two versions of a custom stage of a SwiftData plan, nothing takes over a value or a model. \
+                `didMigrate` sees only the new version, where the value is gone. The finding is an error if both \
+                versions have the property and no code can read its old values.
                 """,
-            onDevice: "The values of all users are gone after the migration.",
+            onDevice: "After the migration, every user has lost these values.",
             remedy: "Use a transform, or read the value in `willMigrate`, or accept the loss in the plan.",
             failing: LintExample(
                 swift: """

@@ -58,10 +58,11 @@ extension LintRule {
         LintRule(
             "INFER003", .error, "Type change that is not inferred",
             meaning: """
-                An attribute has another type, and not every value of the old type has an equal value of the new one. \
-                Moult infers a change only to a type that has every old value, such as Integer 32 to Integer 64.
+                The type of an attribute changes, and not every value of the old type has an equal value of the new \
+                one. Moult infers a change only to a type that can hold every old value, such as Integer 32 to Integer \
+                64.
                 """,
-            onDevice: "Moult refuses the migration. What Core Data makes of the values depends on the two types.",
+            onDevice: "Moult refuses the migration. What happens to the values in Core Data depends on the two types.",
             remedy: """
                 Keep the old attribute, add a new one of the new type, and fill it in a custom stage or a mapping model.
                 """,

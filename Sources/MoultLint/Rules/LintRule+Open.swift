@@ -69,8 +69,8 @@ extension LintRule {
         LintRule(
             "OPEN005", .error, "New version before a released one",
             meaning: """
-                A new version comes before a version that was released. Migrations go forward only, so no store of the \
-                released version gets to the new one.
+                A new version comes before a version that was released. Migrations go forward only, so a store of the \
+                released version never reaches the new one.
                 """,
             onDevice: "The store is not migrated to the new version, or the migration is refused.",
             remedy: "Give the new version a name that sorts last, or record the order with `moult lock`.",
@@ -113,7 +113,7 @@ extension LintRule {
                 The bundle names a current version that it does not have, its `.xccurrentversion` cannot be read, or it has \
                 no such file any more although it had one when it was released.
                 """,
-            onDevice: "The compiled model uses another version than the one that was meant.",
+            onDevice: "The compiled model uses a different version from the one that you intended.",
             remedy: "Choose the current version in Xcode again.",
             failing: LintExample([v1, v2], current: "App 3"), corrected: LintExample([v1, v2], current: "App 2"),
             check: .model(OpenRules.currentMissing)),

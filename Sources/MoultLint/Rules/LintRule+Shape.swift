@@ -45,10 +45,10 @@ extension LintRule {
         LintRule(
             "SHAPE001", .warning, "Not read as written",
             meaning: """
-                The reader of the model has noticed something: a value that does not fit, a word that it does not know, or \
-                an element that Moult leaves out. The finding has the severity and the code of the reader.
+                Moult noticed something while it read the model: a value that does not fit, a word that it does not \
+                know, or an element that it leaves out. The finding has the severity and the code of what was noticed.
                 """,
-            onDevice: "The app may run with another model than the one that was meant.",
+            onDevice: "The app may run with a different model from the one that you intended.",
             remedy: "Correct the value. If Core Data reads the element and Moult does not, report it.",
             failing: LintExample(
                 post(
@@ -115,11 +115,11 @@ extension LintRule {
         LintRule(
             "SHAPE007", .note, "Names that differ only in case",
             meaning: """
-                Two properties of one table differ only in case. SQLite does not tell such columns apart, so Core Data adds \
-                a number to one of them, by the order of the properties.
+                Two properties of one table differ only in case. SQLite does not distinguish such columns, so Core \
+                Data adds a number to one of them, in the order of the properties.
                 """,
             onDevice: "Nothing, until a later version changes the order and the two columns are exchanged.",
-            remedy: "Give one of them another name.",
+            remedy: "Give one of them a different name.",
             failing: LintExample(
                 """
                 <entity name="Post">

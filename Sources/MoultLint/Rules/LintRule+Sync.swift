@@ -62,7 +62,7 @@ extension LintRule {
             SyncRules.requiredRelationships),
         cloudKit(
             "SYNC004", "Relationship without an inverse with CloudKit",
-            meaning: "Core Data mirrors a relationship by its inverse, so each relationship has one.",
+            meaning: "Core Data mirrors a relationship by its inverse, so each relationship must have one.",
             remedy: "Add a relationship in the other direction, and name both as each other's inverse.",
             failing: """
                 <entity name="Post">
@@ -90,7 +90,7 @@ extension LintRule {
             meaning: "A deletion that comes from CloudKit cannot be denied.",
             remedy: "Choose Nullify or Cascade, and check in the app before a deletion.",
             failing: authored("optional=\"YES\" maxCount=\"1\" deletionRule=\"Deny\""),
-            corrected: authored("optional=\"YES\" maxCount=\"1\" deletionRule=\"No Action\""), SyncRules.deny),
+            corrected: authored, SyncRules.deny),
         cloudKit(
             "SYNC007", "Attribute type that CloudKit does not support",
             meaning: "A stored attribute of type Undefined or ObjectID has no form in CloudKit.",

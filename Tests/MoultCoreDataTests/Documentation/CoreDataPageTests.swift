@@ -177,8 +177,38 @@ private struct CoreDataModel: DataModel {
         #expect(try store.sql("SELECT count(*) FROM ZBOOK WHERE ZISBN = 'unknown'") == "3")
     }
 
+    @Test func `a composite attribute is a dictionary, and a predicate uses the path of an element`() throws {
+        let accent = AttributeDescription(
+            name: "accent", type: .composite, elements: [AttributeDescription(name: "level", type: .integer16)])
+        let model = try ManagedObjectModel(entities: [
+            EntityDescription(
+                name: "Aircraft",
+                attributes: [
+                    AttributeDescription(
+                        name: "colorScheme", type: .composite,
+                        elements: [accent, AttributeDescription(name: "primary", type: .string)])
+                ])
+        ])
+        let store = try TestStore()
+        let container = try store.container(model)
+        let context = container.viewContext
+        try context.performAndWait {
+            let aircraft = try context.insertNewObject(forEntityName: "Aircraft")
+            var request = FetchRequest<ManagedObject>(entityName: "Aircraft")
+            try aircraft.setValue(["primary": "Red", "accent": ["level": 2]], forKey: "colorScheme")
+            request.predicate = try FetchPredicate(
+                format: "colorScheme.primary == \"Red\" AND colorScheme.accent.level > 1")
+            try context.save()
+            #expect(try context.fetch(request) == [aircraft])
+            try aircraft.setValue(["primary": "Red", "accent": ["level": 1]] as [String: Any], forKey: "colorScheme")
+            try context.save()
+            #expect(try context.fetch(request).isEmpty)
+        }
+        try container.close()
+    }
+
     @Test func `every code block of the page is in this file`() throws {
         let page = try DocumentationPage("CoreData.md")
-        #expect(page.blocks.count == 12 && page.missingBlocks.isEmpty, "\(page.missingBlocks)")
+        #expect(page.blocks.count == 13 && page.missingBlocks.isEmpty, "\(page.missingBlocks)")
     }
 }

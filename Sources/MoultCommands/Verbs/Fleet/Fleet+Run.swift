@@ -8,23 +8,24 @@ import MoultTransform
 
 extension Verb {
     static let runFleet = Verb(
-        "run", "Migrate the stores of a manifest, or run another verb on them; again, to continue.",
+        "run", "Migrate the stores of a manifest, or run another verb on them; run it again to continue.",
         discussion: """
-            Each store has a process of its own, which is ended if it takes too much time or memory. What becomes of a
-            store is one file in the results' folder. Stores that are done are skipped, and stores that failed are tried
-            again, at most --attempts times. A store whose process dies --deaths times is set aside, with what its
-            process said last. The largest stores come first. If the run itself is killed, all its processes end, and
-            the same command continues.
+            Each store has a process of its own, which is ended if it takes too much time or memory. The result of each
+            store is a file in the results folder. Stores that are done are skipped, and stores that failed are tried
+            again, at most --attempts times. A store whose process dies --deaths times is set aside, with the last
+            output of that process. The largest stores come first. If the run itself is killed, all its processes end,
+            and the same command continues.
 
             --verb runs another verb that takes a store: validate, backup, "backup create", status, export and so on.
             --with gives it an option; {n} in it is the number of the store: --verb export --with -o --with out/{n}.
 
             If the manifest has several shards, --shard or a variable of the cluster's engine says which one to work on:
-            SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, AWS_BATCH_JOB_ARRAY_INDEX or CI_NODE_INDEX. Without them, all
-            are worked on, one after the other.
+            SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, AWS_BATCH_JOB_ARRAY_INDEX or CI_NODE_INDEX. Without them, all are
+            worked on, one after the other.
 
-            With --canary, a part of the stores of each shard comes first. If more of it fails than --tolerate allows,
-            the run ends before the others; without --tolerate it ends in any case. --approve lets the others follow.
+            With --canary, a part of the stores of each shard comes first. If more of them fail than --tolerate allows,
+            the run ends before the others. Without --tolerate, the run ends after the canary in any case and waits for
+            approval (with moult fleet submit, no store may fail then). A run with --approve works on the others.
 
             Exits with 0 if all stores are done, 1 if some are not, 5 if it was stopped, 6 if the canary waits for
             approval.
@@ -46,11 +47,10 @@ extension Verb {
     }
 
     static let rollBackFleet = Verb(
-        "rollback", "Take a run back: restore the backup of each store that it has migrated.",
+        "rollback", "Undo a run: restore the backup of each store that it has migrated.",
         discussion: """
-            Each store gets the backup that its migration made. What was there is backed up first. With --list only the
-            stores of a list, which has a path or a number on each line. What could not be restored is tried again by
-            the same command.
+            Each store is restored from the backup that its migration made. Its current state is backed up first. With
+            --list, only the stores in a list are restored. The same command tries again what could not be restored.
             """,
         operands: [manifest], options: [shard, list, jobs, deviceJobs, results, time, memory, deaths, wait],
         examples: ["moult fleet rollback fleet.jsonl"]
@@ -63,34 +63,35 @@ extension Verb {
     }
 
     static let manifest = Operand("MANIFEST", "The file that moult fleet plan has written.")
-    static let shard = Option.value("shard", "I/N", "The shard to work on, from 0, such as 3/16.")
+    static let shard = Option.value(
+        "shard", "I/N", "The shard to work on and the number of shards, such as 3/16; the first is 0.")
     static let jobs = Option.value(
         "jobs", "N", "How many stores to work on at a time; by default one for each processor.")
-    static let deviceJobs = Option.value("device-jobs", "N", "How many of them may be on one device.")
+    static let deviceJobs = Option.value("device-jobs", "N", "How many of these stores may be on one device.")
     static let results = Option.value(
-        "results", "FOLDER", "The results' folder; by default next to the manifest, with the verb in its name.",
+        "results", "FOLDER", "The results folder; by default next to the manifest, with the verb in its name.",
         completes: .folders)
-    fileprivate static let verb = Option.value("verb", "VERB", "What to do to each store; by default migrate.")
+    fileprivate static let verb = Option.value("verb", "VERB", "The verb to run on each store; by default migrate.")
     fileprivate static let with = Option.value(
         "with", "OPTION", "An option for the verb, such as --accept-losses. May be given several times.")
     private static let list = Option.value(
-        "list", "FILE", "The stores to take back: a path or a number on each line.", completes: .files)
+        "list", "FILE", "The stores to roll back: a path or a number on each line.", completes: .files)
     static let time = Option.value(
-        "time", "TIME", "How long one store may take; by default ten minutes and twenty times what is expected.")
-    static let memory = Option.value("memory", "SIZE", "How much memory its process may have, such as 500MB.")
+        "time", "TIME", "How long one store may take; by default ten minutes plus twenty times the estimate.")
+    static let memory = Option.value("memory", "SIZE", "How much memory the process of a store may use, such as 500MB.")
     fileprivate static let attempts = Option.value(
-        "attempts", "N", "How often to try a store that fails; by default 3.")
+        "attempts", "N", "How many times in all to try a store that fails; by default 3.")
     fileprivate static let deaths = Option.value(
-        "deaths", "N", "After how many deaths of its process to set a store aside; by default 3.")
+        "deaths", "N", "Set a store aside after its process has died this many times; by default 3.")
     static let stopAfterFailures = Option.value(
-        "stop-after-failures", "N", "Start no further store of the shard after so many failures.")
-    static let canary = Option.value("canary", "PERCENT", "Work on a part of the stores first, such as 1%.")
+        "stop-after-failures", "N", "Start no further store of the shard after this many failures.")
+    static let canary = Option.value("canary", "PERCENT", "Work on this part of the stores first, such as 1%.")
     static let tolerate = Option.value(
-        "tolerate", "PERCENT", "How much of the canary may fail without ending the run.")
-    fileprivate static let approve = Option.flag("approve", "Let the other stores follow the canary.")
+        "tolerate", "PERCENT", "How much of the canary may fail without ending the run, such as 2%.")
+    fileprivate static let approve = Option.flag("approve", "Work on the other stores after a canary.")
     fileprivate static let retry = Option.value(
         "retry", "STATES",
-        "Also try stores of these states again: failed, refused, setAside, changed, vanished, rolledBack.")
+        "Also try again stores in these states: failed, refused, setAside, changed, vanished, rolledBack.")
     static let wait = Option.value("wait", "TIME", "How long to wait for another run of the same shard to end.")
 }
 
@@ -344,7 +345,7 @@ struct FleetInvocation {
         guard let purpose = try results.known(), purpose.manifest == manifest.digest else {
             throw MigrationError(
                 .backupNotFound, "There are no results of a run of this manifest.", place: results.path,
-                remedy: "Name the results' folder of the run with --results.")
+                remedy: "Name the results folder of the run with --results.")
         }
         let registry = invocation.registry
         let work = FleetWork(verb: "rollback", isWriting: true, stateOfFailure: .rollbackFailed) { task in

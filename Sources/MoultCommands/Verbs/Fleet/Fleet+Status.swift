@@ -6,13 +6,13 @@ import MoultSystem
 
 extension Verb {
     static let fleetStatus = Verb(
-        "status", "Show where a fleet stands: counts, speed, time left, failures by cause and what to do next.",
+        "status", "Show the state of a fleet: counts, speed, time left, failures by cause and what to do next.",
         discussion: """
-            Reads the results of all shards, while runs write them. With --html also a page that needs nothing else.
-            With --check the exit code is 1 if a store failed, and with --tolerate if more than this part of the
-            finished stores failed.
+            Reads the results of all shards, even while runs write them. --html also writes an HTML page that needs no
+            other file. With --check, the exit code is 1 if a store failed; with --tolerate, if more than this part of
+            the finished stores failed.
             """,
-        operands: [manifest], options: [results, verb, html, .check, tolerate],
+        operands: [manifest], options: [results, verb, html, .check, tolerated],
         examples: ["moult fleet status fleet.jsonl", "moult fleet status fleet.jsonl --html fleet.html --json"]
     ) { invocation, console in
         let path = try invocation.required(manifest)
@@ -25,13 +25,15 @@ extension Verb {
             try UnfinishedPath.replace([(page, Array(status.page(at: system.now).utf8))], .own, system)
         }
         console.print(status.document) { status.lines(path, style: $0) }
-        let tolerance = try invocation.share(tolerate) ?? 0
-        return (invocation[.check] || invocation[value: tolerate] != nil) && status.failureShare > tolerance
+        let tolerance = try invocation.share(tolerated) ?? 0
+        return (invocation[.check] || invocation[value: tolerated] != nil) && status.failureShare > tolerance
             ? .findings : .done
     }
 
     private static let verb = Option.value("verb", "VERB", "The verb of the run; by default migrate.")
-    private static let html = Option.value("html", "FILE", "Also write a page.", completes: .files)
+    private static let html = Option.value("html", "FILE", "Also write an HTML page.", completes: .files)
+    private static let tolerated = Option.value(
+        "tolerate", "PERCENT", "Exit with 1 only if more than this part of the finished stores failed.")
 }
 
 extension FleetStatus {

@@ -7,14 +7,15 @@ extension Verb {
     static let submitFleet = Verb(
         "submit", "Run a fleet as an array of jobs on a cluster with Slurm, and follow it.",
         discussion: """
-            Writes the jobs next to the results and submits them with sbatch: an array with a task for each shard, which
-            is requeued if a node fails, and a job that merges the results at the end. With --canary, an array for the
-            canary comes first; a job decides by --tolerate whether the others follow. The manifest, the model, the
-            results and moult itself have to be at the same paths on every node, and each store on the node that gets
-            its shard, or on all of them.
+            Writes the jobs into the results folder and submits them with sbatch: an array with a task for each shard,
+            which is requeued if a node fails, and a job that merges the results at the end. With --canary, an array for
+            the canary comes first. A job then counts its failures, and the others follow unless more stores failed than
+            --tolerate allows. Without --tolerate no store may fail, whereas moult fleet run waits for approval.
+            The manifest, the model, the results and moult itself must be at the same paths on every node. Each store
+            must be on the node that gets its shard, or on all nodes.
 
-            The command waits for the end and prints the status, unless --no-follow is given. --dry-run prints the jobs
-            and submits nothing.
+            The command waits for the jobs to end and prints their states, unless --no-follow is given. --dry-run prints
+            the jobs and submits nothing.
             """,
         operands: [manifest],
         options: [slurm, results, canary, tolerate, jobs, time, memory, partition, sbatch, noFollow, dryRun],
@@ -34,6 +35,8 @@ extension Verb {
         }
         if let share = try invocation.share(canary) {
             array.canary = (share, try invocation.share(tolerate) ?? 0)
+        } else if invocation[value: tolerate] != nil {
+            throw invocation.wrong("--tolerate needs --canary.")
         }
         let scripts = array.scripts
         if invocation[dryRun] {
@@ -61,7 +64,7 @@ extension Verb {
                         "The results were not merged: Slurm has lost or cancelled a job. The same command submits what is left."
                     ]
                     : [])
-                + (end == nil ? [] : ["  → moult fleet status \(path.shellQuoted) says what became of the stores."])
+                + (end == nil ? [] : ["  → moult fleet status \(path.shellQuoted) shows the results."])
         }
         return end ?? true ? .done : .findings
     }

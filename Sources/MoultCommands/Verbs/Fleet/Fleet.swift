@@ -8,9 +8,9 @@ extension Verb {
     static let fleet = Verb(
         "fleet", "Work on thousands of stores: plan, run, status, rollback, submit.",
         discussion: """
-            plan finds the stores and writes a manifest, which never changes. run works on the stores of it, each in a
-            process of its own, and continues where an earlier run ended, however it ended. status says where the fleet
-            stands, and what to do about what failed. rollback takes a run back. On a cluster, each task of an array
+            plan finds the stores and writes a manifest, which never changes. run works on the stores of the manifest,
+            each in a process of its own, and continues where an earlier run ended, whatever ended it. status shows the
+            state of the fleet and what to do about failures. rollback undoes a run. On a cluster, each task of an array
             runs one shard of the manifest; submit does this with Slurm.
             """,
         subverbs: [planFleet, runFleet, fleetStatus, rollBackFleet, submitFleet])
@@ -18,12 +18,12 @@ extension Verb {
     private static let planFleet = Verb(
         "plan", "Find stores, and write what will happen to each; no store is changed.",
         discussion: """
-            A file is a store by what it contains, whatever its name is. Folders are searched through. A ROOT may be a
-            folder, a file or a pattern in quotes; in a backup of a device, Manifest.db gives the stores their names. A
-            store that is reached twice is listed once. Without -o the manifest is printed. With it, a plan that was
-            stopped continues when the same command is given again.
+            A file is recognised as a store by its content, whatever its name. A ROOT may be a folder, which is
+            searched, a file, or a pattern in quotes. In a device backup, the stores have their names from Manifest.db.
+            A store that is reached twice is listed once. Without -o the manifest is printed. With -o, the same command
+            continues a plan that was stopped.
 
-            The number of shards is fixed here. A task of a cluster's array works on one of them.
+            --shards fixes the number of shards. Each task of a cluster's array works on one of them.
 
             Exits with 1 if a store cannot be read, is of no version of the model, or cannot be migrated.
             """,
@@ -74,7 +74,7 @@ extension Verb {
         "list", "FILE", "A file with the path of a store or a folder on each line. May be given several times.",
         completes: .files)
     private static let shards = Option.value(
-        "shards", "N", "Into how many parts the fleet is divided; by default 1.")
+        "shards", "N", "The number of parts that the fleet is divided into; by default 1.")
     private static let manifestFile = Option.value(
         "out", "FILE", "The manifest; -o for short. Nothing may exist there.", completes: .files)
 }

@@ -93,7 +93,7 @@ struct ShardRun {
         return MigrationError(
             .wouldReplace, "The canary of shard \(shard.index) \(what).", place: shard.path,
             remedy:
-                "Give --approve to let the other stores follow, or take it back with moult fleet rollback. "
+                "Give --approve to work on the other stores, or undo it with moult fleet rollback. "
                 + "moult fleet status shows what became of it.")
     }
 }

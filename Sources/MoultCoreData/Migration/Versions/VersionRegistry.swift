@@ -10,8 +10,8 @@ import MoultTransform
 ///         migrations: [VersionedMigration(from: …, to: …, type: .dataTransformation, customMigrationSteps: […], …)])
 ///     try await versions.migrate(storeAt: url) { fraction, message in … }
 ///
-/// A store says itself which version it is of. Versions are never reused and none is left out: the engine walks from
-/// each to the next, and all of it is one commit.
+/// A store says itself which version it is of. Versions are never reused. The engine goes from each version to the next,
+/// or by a migration that is registered across several, and all of it is one commit.
 public struct VersionRegistry: Sendable {
     /// Oldest first.
     public let versions: [RegisteredVersion]
