@@ -76,7 +76,8 @@ package struct PlanReport: Sendable {
         let changed = ways.filter { $0.kind != .unchanged }
         if !changed.isEmpty { lines += [""] + changed.map(\.sentence.printable) }
         if let deferral = prepared.deferral { lines += [""] + deferral.lines(style: style) }
-        if let unit = prepared.longestUnit {
+        // A deferred change is one transaction; the pieces of the rest are those of moult finish, which are named above.
+        if prepared.deferral?.isPossible != true, let unit = prepared.longestUnit {
             lines += [
                 "",
                 "The longest piece that cannot be interrupted takes about \(Quantity.duration(unit.seconds)): "

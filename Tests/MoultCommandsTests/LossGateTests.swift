@@ -160,6 +160,11 @@ struct LossGateTests {
         let path = moult.folder.path + "/a.sqlite"
         _ = try SQLiteShell.run(path, "UPDATE ZPOST SET ZTITLE = CASE Z_PK WHEN 1 THEN 'kept' END")
         #expect(try moult("answer", "--set", "Post.title=value:untitled").exit == 0)
+        // No row can miss the value any more.
+        let linted = try moult("lint", "App.xcdatamodeld")
+        #expect(!linted.output.contains("DATA006"), "\(linted)")
+        let planned = try moult("plan", "a.sqlite", "--json")
+        #expect(planned.exit == 0 && !planned.output.contains("\"mayFail\":true"), "\(planned)")
         #expect(try moult("migrate", "a.sqlite").exit == 0)
         #expect(
             try SQLiteShell.run(path, "SELECT ZTITLE FROM ZPOST ORDER BY Z_PK") == "kept\nuntitled\nuntitled\n")

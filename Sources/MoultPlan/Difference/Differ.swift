@@ -64,8 +64,13 @@ struct Differ {
                 ModelChange(
                     fact.kind, entity: entity, member: member, old: before, new: after,
                     isHashed: fact.isHashed && isHashed(fact.kind), losesData: fact.losesData(old, new),
-                    mayFail: fact.mayFail(old, new)))
+                    mayFail: fact.mayFail(old, new) && !(fact.kind == .optional && hasValue(member, of: entity))))
         }
+    }
+
+    /// Whether an answer gives the objects that have no value of a property one.
+    private func hasValue(_ member: String?, of entity: String) -> Bool {
+        member.flatMap { correspondence.answers.property($0, declaredBy: entity) }?.is == .value
     }
 
     /// Follows each property through every entity that has it, so that a move up or down the hierarchy is seen.
