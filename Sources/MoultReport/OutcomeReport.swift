@@ -79,7 +79,15 @@ package struct OutcomeReport: Sendable {
         }
         if let deferral { lines += deferral.lines(style: style) }
         for loss in losses { lines.append("\(style.red("!")) \(loss.sentence.printable)") }
-        if let backup = outcome?.backup { lines.append("The old store is kept as the backup \(backup.name).") }
+        if let outcome, let backup = outcome.backup {
+            lines.append("The old store is kept as the backup \(backup.name).")
+            if !outcome.backupsOnTheWay.isEmpty {
+                let names = outcome.backupsOnTheWay.joined(separator: ", ")
+                lines.append(
+                    "The versions on the way are kept as \(names). moult rollback restores the last of them; --to names "
+                        + "another.")
+            }
+        }
         if let error = outcome?.untidied {
             lines.append(
                 "\(style.yellow("Cleanup is not finished")): \(error.message.printable) The store is whole; the next "

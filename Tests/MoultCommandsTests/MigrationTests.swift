@@ -37,6 +37,19 @@ struct MigrationTests {
         #expect((errors[0] == nil) == (plan.exit == 0))
     }
 
+    @Test func `a migration that stops at each version names the backups, and rollback restores the last of them`() throws
+    {
+        let moult = try StoreVerbTests.besideForumStore()
+        let done = try moult.run(Tool.path, ["migrate", "forum.sqlite", "--stop-at-each-version"] + model)
+        let listed = try moult.run(Tool.path, ["backup", "list", "forum.sqlite", "--json"]).document
+        let names = (listed["backups"] as? [[String: any Sendable]] ?? []).compactMap { $0["name"] as? String }.sorted()
+        #expect(done.exit == 0 && names.count == 2, "\(done) \(listed)")
+        #expect(done.output.contains("The old store is kept as the backup \(names[0])."), "\(done)")
+        #expect(done.output.contains("The versions on the way are kept as \(names[1]). moult rollback"), "\(done)")
+        let back = try moult.run(Tool.path, ["rollback", "forum.sqlite"])
+        #expect(back.exit == 0 && back.output.contains("Restored \(names[1])"), "\(back)")
+    }
+
     @Test func `in place, plan prints what it can do and refuses what it cannot, in words too`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let plan = try moult.run(Tool.path, ["plan", "forum.sqlite", "--in-place", "--sql"] + model)

@@ -168,6 +168,8 @@ package struct MigrationOutcome: Sendable, Equatable {
     package var run: String
     /// The backup to go back to; nil after a frugal run.
     package var backup: StoreBackup?
+    /// The backups of the versions on the way, where the migration has stopped at each: those that are still there.
+    package var backupsOnTheWay: [String] = []
     /// The rows that the scripts of all passes were estimated to touch.
     package var rows: Int64
     package var bytesBefore: Int64

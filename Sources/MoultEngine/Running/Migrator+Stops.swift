@@ -83,6 +83,7 @@ extension MigrationOutcome {
         (backup, bytesBefore, recovery) = (first.backup, first.bytesBefore, first.recovery)
         rows = outcomes.reduce(0) { $0 + $1.rows }
         pruned = outcomes.flatMap(\.pruned)
+        backupsOnTheWay = outcomes.dropFirst().compactMap(\.backup?.name).filter { !pruned.contains($0) }
         policies = outcomes.flatMap(\.policies)
         losses = outcomes.flatMap(\.losses)
         rules = outcomes.flatMap(\.rules)
