@@ -8,16 +8,6 @@ extension PredicateExpressions.PredicateEvaluate: PredicateTranslatable {
     }
 }
 
-extension PredicateExpressions.ExpressionEvaluate: PredicateTranslatable {
-    package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
-        guard case .constant(let value) = try translation.term(expression),
-            let inner = value as? Transformation.Output
-        else { throw translation.refuse(self, "the expression in it is not known") }
-        repeat try translation.bind(each inner.variable, to: each input)
-        return try translation.term(inner.expression)
-    }
-}
-
 extension PredicateTranslation {
     /// Has a variable stand for another part.
     mutating func bind<Input: PredicateExpression>(
