@@ -121,10 +121,9 @@ extension ManagedObjectModel {
     /// The attribute of that name that `entity` declares or inherits. A leaf of a composite attribute goes by its path,
     /// `attribute.element`, and is named by it.
     public func attribute(_ name: String, of entity: EntityDescription) -> AttributeDescription? {
-        let lineage = lineage(of: entity)
-        if let attribute = lineage.lazy.compactMap({ $0.attribute(name) }).first { return attribute }
+        if let attribute = first(of: entity, { $0.attribute(name) }) { return attribute }
         guard let dot = name.firstIndex(of: "."),
-            let root = lineage.lazy.compactMap({ $0.attribute(String(name[..<dot])) }).first
+            let root = first(of: entity, { $0.attribute(String(name[..<dot])) })
         else { return nil }
         return root.leaves.first { $0.name == name }
     }
@@ -137,12 +136,23 @@ extension ManagedObjectModel {
 
     /// The relationship of that name that `entity` declares or inherits.
     public func relationship(_ name: String, of entity: EntityDescription) -> RelationshipDescription? {
-        lineage(of: entity).lazy.compactMap { $0.relationship(name) }.first
+        first(of: entity) { $0.relationship(name) }
     }
 
     /// The entity in the lineage of `entity` that declares the property of that name.
     public func declaringEntity(of property: String, in entity: EntityDescription) -> EntityDescription? {
-        lineage(of: entity).first { $0.declares(property) }
+        first(of: entity) { $0.declares(property) ? $0 : nil }
+    }
+
+    /// What `find` gives first, asked of the entity and then of those above it, nearest first.
+    private func first<Found>(of entity: EntityDescription, _ find: (EntityDescription) -> Found?) -> Found? {
+        if let found = find(entity) { return found }
+        var name = entity.superentityName
+        while let position = name.flatMap({ positions[$0] }) {
+            if let found = find(entities[position]) { return found }
+            name = entities[position].superentityName
+        }
+        return nil
     }
 
     /// The entity itself and those above it, nearest first.

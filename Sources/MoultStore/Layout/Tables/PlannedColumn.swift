@@ -21,7 +21,7 @@ struct PlannedColumn {
         declaredBy entity: EntityDescription, in model: ManagedObjectModel, numbering: EntityNumbering,
         keeping stored: StoredNames
     ) -> [PlannedColumn] {
-        model.storedAttributes(declaredBy: entity).compactMap { PlannedColumn($0, of: entity) }
+        attributeColumns(of: entity)
             + toOneColumns(of: entity, model, numbering)
             + inverselessColumns(into: entity, model, numbering)
             + orderColumns(of: entity, model, numbering, stored)
@@ -34,14 +34,26 @@ struct PlannedColumn {
         self.role = role
     }
 
-    private init?(_ attribute: StoredAttribute, of entity: EntityDescription) {
-        guard let type = attribute.description.type.columnType, let group = attribute.description.type.group else {
+    private init?(_ attribute: AttributeDescription, named leafName: Substring, of entity: EntityDescription) {
+        guard attribute.isStored, let type = attribute.type.columnType, let group = attribute.type.group else {
             return nil
         }
-        baseName = "Z" + attribute.leafName.uppercased()
+        baseName = "Z" + leafName.uppercased()
         self.type = type
         self.group = group
         role = .attribute(entity: entity.name, name: attribute.name)
+    }
+
+    /// A leaf of a composite attribute has a path for its name, whose end names the column.
+    private static func attributeColumns(of entity: EntityDescription) -> [PlannedColumn] {
+        entity.attributes.flatMap { attribute -> [PlannedColumn] in
+            guard attribute.type == .composite else {
+                return PlannedColumn(attribute, named: attribute.name[...], of: entity).map { [$0] } ?? []
+            }
+            return attribute.leaves.compactMap { leaf in
+                PlannedColumn(leaf, named: leaf.name.split(separator: ".").last ?? "", of: entity)
+            }
+        }
     }
 
     /// Each to-one by name; next to it the destination's entity number where the destination has sub-entities.

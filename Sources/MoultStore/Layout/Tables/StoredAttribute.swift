@@ -10,9 +10,6 @@ package struct StoredAttribute: Sendable, Hashable {
         self.name = name
         self.description = description
     }
-
-    /// The name without the attribute's: what names the column.
-    var leafName: String { name.lastIndex(of: ".").map { String(name[name.index(after: $0)...]) } ?? name }
 }
 
 extension ManagedObjectModel {

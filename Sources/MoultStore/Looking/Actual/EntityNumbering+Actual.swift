@@ -9,10 +9,12 @@ extension EntityNumbering {
         let held = try Self.entitiesHeld(by: snapshot, of: model, findings: &findings)
         var matching = RowMatching(rows: snapshot.entityRows, model: model)
         matching.matchNames(of: held)
-        let names = Set(held.map(\.name))
-        let fresh = EntityNumbering(of: model).entities.filter { names.contains($0.name) }
-        for (position, entity) in fresh.enumerated() { matching.match(entity, among: .numbered(position + 1)) }
-        for entity in held { matching.match(entity, among: .all) }
+        if matching.numbers.count < held.count {
+            let names = Set(held.map(\.name))
+            let fresh = EntityNumbering(of: model).entities.filter { names.contains($0.name) }
+            for (position, entity) in fresh.enumerated() { matching.match(entity, among: .numbered(position + 1)) }
+            for entity in held { matching.match(entity, among: .all) }
+        }
         for entity in held where matching.numbers[entity.name] == nil {
             throw MigrationError(
                 .storeCorrupted, "The store has no number for the entity \(entity.name).", place: "Z_PRIMARYKEY",
