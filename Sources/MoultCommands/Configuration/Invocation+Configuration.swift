@@ -4,7 +4,7 @@ import MoultSystem
 extension Option {
     static let config = value(
         "config", "FILE",
-        "The configuration; by default moult.json in this folder or one above it. If it is none, no file is read.",
+        "The configuration; by default moult.json in this folder or one above it. --config none reads no file.",
         completes: .files)
 }
 

@@ -22,8 +22,8 @@ package struct Operand: Sendable, Hashable {
     /// Left out only in the tool of an app that has its model itself: ``Invocation/operandVersions(_:)`` asks.
     package static let model = Operand(
         "MODEL",
-        "A .xcdatamodeld, .momd, a folder of versions, one model, or a store for the model inside it; an app's own tool "
-            + "has its own model.",
+        "An .xcdatamodeld, .momd, a folder of versions, one model, or a store for the model inside it. An app's own "
+            + "tool has its own model.",
         isOptional: true)
 
     package var usage: String {

@@ -32,7 +32,7 @@ extension Option {
     package static let help = flag("help", "Show this help.")
     package static let model = value(
         "model", "PATH",
-        "The model: a .xcdatamodeld, .momd, a folder of versions, one model, or a store for the model inside it.",
+        "The model: an .xcdatamodeld, .momd, a folder of versions, one model, or a store for the model inside it.",
         completes: .files)
     package static let order = value(
         "order", "NAMES", "The order of the versions, oldest first, separated by commas.")

@@ -11,9 +11,9 @@ extension Verb {
             on a copy, verified. If something would be lost, this is refused with a list of the losses. Then Moult names
             the newest backup of that version and what was written since; --restore restores it. Data that the migration
             to the newer version lost is listed too, with the backup that holds it and the command that restores that
-            backup. While the work of a deferred migration is pending, the older version is restored from its leftovers.
-            --dry-run changes nothing. If the model does not have the store's version, the model inside the store is
-            used.
+            backup. While the work of a deferred migration is pending, the older version is restored from the data
+            still in the store. --dry-run changes nothing. If the model does not have the store's version, the model
+            inside the store is used.
             """,
         operands: [.store], options: [target, .model, .answers, restores, .dryRun, .backups, .order],
         examples: ["moult downgrade forum.sqlite --to Forum --model Forum.xcdatamodeld --dry-run"]

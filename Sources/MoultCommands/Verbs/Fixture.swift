@@ -14,7 +14,7 @@ extension Verb {
             locked. Each is small enough to commit, with its external data if it has any. --fill and --rows say how many
             objects there are; by default there are 3 of each entity, with links, and with nil where an attribute is
             optional. The same seed gives the same objects. --links and --nils say how many destinations and nils there
-            are; --extremes uses values that break readers.
+            are; --extremes uses the extreme values of each type.
             A store that already exists is kept, because it is what was released; to make it again, remove it first. Any
             other file with a store's name is refused.
             """,

@@ -11,9 +11,10 @@ extension Verb {
     static let lint = Verb(
         "lint", "Check a model by rules: released versions, inference, data, sync, source and shape.",
         discussion: """
-            Released versions are those in moult.lock next to the model, or those of a git revision: --since compares with
-            the merge base of that revision and HEAD. Steps between released versions are not checked again.
-            Each finding has a rule, a file and line, a sentence and a remedy. Documentation/Lint has a page for each rule.
+            Released versions are those in moult.lock next to the model, or those of a git revision: --since compares
+            with the merge base of that revision and HEAD. Migrations between released versions are not checked again.
+            Each finding has a rule, a file and line, a sentence and a remedy. Documentation/Lint has a page for each
+            rule.
             Exits with 0, or with 1 if there is a finding at the level of --fail-on or above.
             """,
         operands: [.model],

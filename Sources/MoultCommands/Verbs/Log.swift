@@ -5,7 +5,7 @@ import MoultSystem
 
 extension Verb {
     static let log = Verb(
-        "log", "Print the log of a store: what was done and when.", operands: [.store],
+        "log", "Print the log of a store: the events of each run, with their times.", operands: [.store],
         examples: ["moult log forum.sqlite"]
     ) { invocation, console in
         let log = MigrationLog(try invocation.sidecar(of: try invocation.required(Operand.store)))

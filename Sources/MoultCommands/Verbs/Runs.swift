@@ -4,7 +4,7 @@ import MoultReport
 
 extension Verb {
     static let runs = Verb(
-        "runs", "List what was done to a store, oldest first.", operands: [.store],
+        "runs", "List the runs on a store, oldest first: versions, result, backup and losses.", operands: [.store],
         examples: ["moult runs forum.sqlite", "moult runs forum.sqlite --json"]
     ) { invocation, console in
         let runs = try invocation.runs(of: try invocation.required(Operand.store))

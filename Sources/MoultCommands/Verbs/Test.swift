@@ -9,9 +9,9 @@ extension Verb {
     static let test = Verb(
         "test", "Test a migration on a copy with injected faults, or by killing it; the store is unchanged.",
         discussion: """
-            With --crash the migration runs repeatedly on a copy, and each time one call to the disk fails: the process
-            dies, the machine loses power and everything that was not synchronised, a write is torn, the disk fails or
-            is full, SQLite runs out of memory, the clock jumps. With --kill it runs in a process that is really killed.
+            With --crash the migration runs repeatedly on a copy, each time with one fault: the process dies, the
+            machine loses power and everything that was not synchronised, a write is torn, the disk fails or is full,
+            SQLite runs out of memory, or the clock jumps. With --kill it runs in a process that is really killed.
             After each fault, the rows must be those of the old store or of the new one. The store must recover, and
             become the new one when the migration runs again. Its backups must be sound. Exits with 1 if one of these
             does not hold.

@@ -8,9 +8,9 @@ extension Verb {
     static let views = Verb(
         "views", "Print SQL views with the model's names, or make a copy of a store with them.",
         discussion: """
-            The script makes temporary views in a session that has the store open or attached:
-            sqlite3 -readonly forum.sqlite, then .read FILE. Each entity has a view with its sub-entities. An entity
-            that has sub-entities also has a view without them, NAME_only. Each to-many relationship has a view
+            The output is a script that makes temporary views. Save it to a file, open the store with
+            sqlite3 -readonly forum.sqlite, and enter .read FILE. Each entity has a view with its sub-entities. An
+            entity that has sub-entities also has a view without them, NAME_only. Each to-many relationship has a view
             ENTITY_RELATIONSHIP. Dates are ISO 8601 in UTC, UUIDs are text, to-one relationships are keys, and external
             data is the path of its file. If the store contains no model, columns have the names that they have in its
             tables.

@@ -25,7 +25,7 @@ package struct FaultMatrix: Sendable {
 
     /// A line for each kind of migration, a column for each kind of fault.
     package var table: [[String]] {
-        let head = ["migration"] + faults + ["old / new", "lost"]
+        let head = ["migration"] + faults + ["old / new", "broken"]
         let body = cases.map { name in
             let own = rows.filter { $0.faultCase == name }
             let ends = "\(own.reduce(0) { $0 + $1.old }) / \(own.reduce(0) { $0 + $1.new })"
