@@ -37,8 +37,7 @@ struct MigrationTests {
         #expect((errors[0] == nil) == (plan.exit == 0))
     }
 
-    @Test func `a migration that stops at each version names the backups, and rollback restores the last of them`() throws
-    {
+    @Test func `a migration that stops at each version names the backups, and rollback restores the last`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let done = try moult.run(Tool.path, ["migrate", "forum.sqlite", "--stop-at-each-version"] + model)
         let listed = try moult.run(Tool.path, ["backup", "list", "forum.sqlite", "--json"]).document

@@ -84,7 +84,8 @@ extension Site {
         if let next = page.next {
             let more = address(
                 "/objects", ["entity": entity.name, "find": text, "where": format, "after": String(next)])
-            links.append("<a rel=\"next\" href=\"\(more)\">\(page.objects.count < 50 ? "Continue searching" : "Next page")</a>")
+            let label = page.objects.count < 50 ? "Continue searching" : "Next page"
+            links.append("<a rel=\"next\" href=\"\(more)\">\(label)</a>")
             if page.objects.count < 50 { result = "\(result)<p>Read up to key \(next).</p>" }
         }
         return "\(result)<p class=\"pages\">\(links)</p>"
