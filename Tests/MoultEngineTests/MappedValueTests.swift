@@ -251,7 +251,7 @@ import Testing
         ]
         let error = try #require(throws: MigrationError.self) { try Self.run(person, on: store) }
         #expect(error.code == .verificationFailed)
-        #expect(error.message.contains("the closure shout gives another value"), "\(error.message)")
+        #expect(error.message.contains("the closure shout gives a different value"), "\(error.message)")
         #expect(try Data(contentsOf: URL(fileURLWithPath: store)) == before)
         // What is another value each time cannot be told.
         person.attributeMappings = [PropertyMapping("shout", from: "name") { (_: String?) in UUID().uuidString }]

@@ -64,7 +64,7 @@ struct SalvageLosses {
         }
         if !table.partial.isEmpty {
             let rows = Quantity.count(Int64(table.partial.count), "row")
-            notes.append("Of \(rows) of the table \(table.name) some values cannot be read.")
+            notes.append("Of \(rows) of the table \(table.name), some values cannot be read.")
         }
         return notes
     }
@@ -87,8 +87,8 @@ struct SalvageLosses {
             notes.append("Its WAL cannot be read: what was written since the last checkpoint is missing.")
         } else if log.unreadable > 0 {
             notes.append(
-                "Of \(log.count) frames of its WAL the last \(log.unreadable) cannot be read: what they have changed is "
-                    + "as it was before.")
+                "Of \(log.count) frames of its WAL, the last \(log.unreadable) cannot be read: the changes in them are "
+                    + "missing.")
         }
         if log.isTorn {
             notes.append("Its WAL ends inside a frame: \(LogFrames.tornTail)")

@@ -35,7 +35,7 @@ extension MigrationError {
         return MigrationError(
             .budgetTooSmall,
             "A budget of \((budget * 1e6).rounded() / 1e6) s is not enough: \(before)the longest piece that cannot be "
-                + "interrupted takes about \(seconds(longest)) s. " + sentence,
+                + "interrupted takes about \(seconds(longest)) s: " + sentence,
             remedy: "Give a budget of \(needed) s or more, or none.")
     }
 }

@@ -87,7 +87,7 @@ extension PreparedMigration {
         let list = places.map { "\"\($0)\"" }.joined(separator: ", ")
         return MigrationError(
             .lossNotAccepted,
-            "The migration loses what nobody has declared. \(shown)"
+            "The migration loses data that is not declared as lost. \(shown)"
                 + (others > 0 ? " And \(Quantity.count(others, "more loss", plural: "more losses"))." : ""),
             place: first.place,
             remedy:

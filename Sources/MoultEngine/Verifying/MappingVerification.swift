@@ -108,7 +108,7 @@ struct MappingVerification {
             guard ExpressionValue(expected).isSame(as: ExpressionValue(found), type: attribute.type) else {
                 throw failure(
                     "\(entity.name).\(name)", key,
-                    "\(expression.format) gives another value than the stored one")
+                    "\(expression.format) gives a different value from the stored one")
             }
         }
         for relationship in plan.destination.model.relationships(of: entity)
@@ -134,7 +134,7 @@ struct MappingVerification {
             guard !expected.isSame(as: ExpressionValue(found), type: attribute.type) else { continue }
             throw failure(
                 "\(entity.name).\(name)", made.key,
-                "the closure \(selector) gives another value for the same arguments than the stored one"
+                "the closure \(selector) gives a different value for the same arguments"
             )
         }
     }

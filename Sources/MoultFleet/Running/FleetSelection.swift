@@ -67,6 +67,6 @@ extension FleetResult {
         failure = Failure(
             code: MigrationError.Code.hardLinked.description,
             message: "The store is the same file as store \(earlier) of the manifest.",
-            remedy: "Nothing is to be done: it is worked on once.")
+            remedy: "You need do nothing: it is worked on once.")
     }
 }

@@ -26,7 +26,7 @@ import Testing
         let store = try store([nil, nil, "c"])
         let error = #expect(throws: MigrationError.self) { try RequiredPlan.validate() }
         #expect(error?.message.contains("becomes required and has no default value") == true, "\(error!)")
-        let told = "Of 3 objects of Item in the store 2 have no value."
+        let told = "Of 3 objects of Item in the store, 2 have no value."
         let counted = #expect(throws: MigrationError.self) { try RequiredPlan.validate(storeAt: store.url) }
         #expect(counted?.message.contains(told) == true, "\(counted!)")
         let refused = #expect(throws: SwiftDataError.self) { try store.open(Required.self, RequiredPlan.self) { _ in } }

@@ -54,6 +54,6 @@ extension ResolvedPlan {
         let empty = try store.count(
             ObjectFetch(
                 entityName: entity.name, predicate: .and(attribute.paths.map { .isNull(.keyPath($0)) })))
-        return "Of \(objects) in the store \(Quantity.count(empty)) \(empty == 1 ? "has" : "have") no value."
+        return "Of \(objects) in the store, \(Quantity.count(empty)) \(empty == 1 ? "has" : "have") no value."
     }
 }
