@@ -40,6 +40,15 @@ package struct Quarantine: Sendable {
     ///
     /// - Returns: how many objects that were.
     func keep(from connection: Connection, run: String) throws -> Int64 {
+        let count = try namingHolders { try write(objectsOf: connection, run: run) }
+        if count > 0 {
+            try system.synchronise(sidecar.quarantine)
+            try system.synchronise(sidecar.folder)
+        }
+        return count
+    }
+
+    private func write(objectsOf connection: Connection, run: String) throws -> Int64 {
         var count: Int64 = 0
         var file: Connection?
         var insert: Statement?
@@ -63,10 +72,6 @@ package struct Quarantine: Sendable {
         }
         insert?.finalise()
         try file?.execute("COMMIT")
-        if count > 0 {
-            try system.synchronise(sidecar.quarantine)
-            try system.synchronise(sidecar.folder)
-        }
         return count
     }
 
@@ -75,15 +80,17 @@ package struct Quarantine: Sendable {
         var entries: [Int64] = []
         try QuarantineRestorer.forEachRestored(on: connection) { entries.append($0) }
         guard !entries.isEmpty else { return }
-        let file = try open(isNew: true)
-        defer { file.close() }
         let time = system.now.iso8601
-        try file.transaction {
-            let insert = try file.prepare("INSERT OR REPLACE INTO restoration (entry, run, time) VALUES (?, ?, ?)")
-            defer { insert.finalise() }
-            for entry in entries {
-                try insert.run([.integer(entry), .text(run), .text(time)])
-                insert.reset()
+        try namingHolders {
+            let file = try open(isNew: true)
+            defer { file.close() }
+            try file.transaction {
+                let insert = try file.prepare("INSERT OR REPLACE INTO restoration (entry, run, time) VALUES (?, ?, ?)")
+                defer { insert.finalise() }
+                for entry in entries {
+                    try insert.run([.integer(entry), .text(run), .text(time)])
+                    insert.reset()
+                }
             }
         }
         try system.synchronise(sidecar.quarantine)
@@ -175,19 +182,26 @@ package struct Quarantine: Sendable {
 
     /// What `body` makes of the file; nil if there is none.
     ///
-    /// - Throws: `locked`, naming the process that is writing to it.
+    /// - Throws: `locked`, as below.
     @discardableResult
     private func withFile<Result>(_ body: (Connection) throws -> Result) throws -> Result? {
         guard try system.exists(sidecar.quarantine) else { return nil }
-        do {
+        return try namingHolders {
             let file = try open()
             defer { file.close() }
             return try body(file)
+        }
+    }
+
+    /// - Throws: `locked`, naming the process that reads the file or writes to it.
+    private func namingHolders<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
         } catch let error as MigrationError where error.code == .locked && error.place == sidecar.quarantine {
             let holders = system.holders(of: sidecar.quarantine).map { "process \($0.identifier)" }
             let who = holders.isEmpty ? "another process" : holders.joined(separator: " and ")
             throw MigrationError(
-                .locked, "The quarantine is being written to by \(who).", place: sidecar.quarantine,
+                .locked, "The quarantine is in use by \(who).", place: sidecar.quarantine,
                 remedy: "Wait for it to end, or end it, and run the command again.", cause: error.cause)
         }
     }

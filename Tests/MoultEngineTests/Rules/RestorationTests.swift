@@ -69,6 +69,21 @@ private final class LookingSystem: ForwardingSystem {
         #expect(try Quarantine(sidecar).newest() != nil)
     }
 
+    @Test func `a run that another process keeps from the quarantine by reading it names that process`() throws {
+        let forum = try BrokenForum.closed(BrokenForum.smallRows)
+        _ = try Self.quarantine(forum, Self.homeless)
+        let before = try Self.contents(forum)
+        let reader = try SQLiteProcess(Sidecar(store: forum.path).quarantine)
+        defer { reader.end() }
+        try reader.run("BEGIN; SELECT count(*) FROM quarantine;")
+        let error = #expect(throws: MigrationError.self) { try Self.restore(forum) }
+        #expect(error?.code == .locked)
+        #expect(error?.message.contains("process \(reader.identifier)") == true, "\(error?.message ?? "")")
+        #expect(try Self.contents(forum) == before)
+        try reader.run("ROLLBACK;")
+        #expect(try !Self.restore(forum).restored.isEmpty)
+    }
+
     @Test(arguments: [false, true])
     func `objects, values and links come back under their own keys, and leave the list`(history: Bool) throws {
         // Values whose texts are not easily exact.
