@@ -28,15 +28,13 @@ extension ResolvedMapping {
     /// them.
     init(identityOf model: ResolvedModel) {
         self.init(
-            entityMappings: model.model.entities.compactMap { model[$0.name] }.map { entity in
+            entityMappings: model.names.compactMap { model[$0] }.map { entity in
                 ResolvedEntityMapping(
                     sourceEntityName: entity.name, destinationEntityName: entity.name,
                     attributes: entity.attributes.filter(\.value.isStored).mapValues {
                         .attribute($0.name, ifNil: nil)
                     },
-                    relationships: entity.relationships.filter { !$0.value.isTransient }.mapValues {
-                        .relationship($0.name)
-                    })
+                    relationships: entity.same.relationships)
             })
     }
 

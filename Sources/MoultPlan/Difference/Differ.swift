@@ -103,12 +103,12 @@ struct Differ {
             !entity.isInHierarchy(of: correspondence.destination.model)
         else { return false }
         if correspondence.kept.contains(entity.name) { return true }
-        return correspondence.propertySources[entity.name] == entity.sameNames
-            && entity.relationships.values.allSatisfy { relationship in
-                let destination = relationship.destinationEntityName
-                guard correspondence.entitySources[destination] == destination else { return false }
-                return relationship.inverseName.map { correspondence.source(of: $0, in: destination) == $0 } ?? true
-            }
+        guard correspondence.isSame(entity.name) else { return false }
+        return entity.relationships.values.allSatisfy { relationship in
+            let destination = relationship.destinationEntityName
+            guard correspondence.entitySources[destination] == destination else { return false }
+            return relationship.inverseName.map { correspondence.source(of: $0, in: destination) == $0 } ?? true
+        }
     }
 
     private func holdsData(_ property: String, in entity: ResolvedEntity) -> Bool {

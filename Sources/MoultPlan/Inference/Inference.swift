@@ -65,7 +65,7 @@ struct Inference {
         let pair = correspondence.pair(destination.name)
         var mapping = ResolvedEntityMapping(
             sourceEntityName: pair?.source.name, destinationEntityName: destination.name)
-        if let pair, isUnchanged(pair) { mapping.attributes = destination.same.attributes }
+        if correspondence.isSame(destination.name) { mapping.attributes = destination.same.attributes }
         // In order, as refusals and questions are listed as they are met.
         let open = destination.attributes.keys.filter { mapping.attributes[$0] == nil }
         for name in open.sorted(by: { $0.precedesInByteOrder($1) }) {
@@ -88,10 +88,5 @@ struct Inference {
                 }
         }
         return mapping
-    }
-
-    private func isUnchanged(_ pair: Correspondence.Pair) -> Bool {
-        pair.source === pair.destination
-            && correspondence.propertySources[pair.destination.name] == pair.source.sameNames
     }
 }

@@ -116,8 +116,8 @@ package struct Correspondence: Sendable {
         return Pair(source: old, destination: new)
     }
 
-    /// Whether an entity has its name and its properties from one that is identical.
-    private func isSame(_ name: String) -> Bool {
+    /// Whether an entity of the destination has its name and its properties from one that is identical.
+    func isSame(_ name: String) -> Bool {
         guard entitySources[name] == name, let entity = destination[name], entity === source[name] else { return false }
         return propertySources[name] == entity.sameNames
     }

@@ -58,7 +58,7 @@ import Testing
             try loaded.close()
         }
         #expect(ran.value == 1)
-        // Each question to the rows is told; without them only the end is.
+        // Each comparison of rows is reported; without them, only the end is.
         #expect(isCompared ? verifying.value > 3 : verifying.value <= 1)
     }
 }
