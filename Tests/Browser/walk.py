@@ -5,6 +5,7 @@ import subprocess
 import unittest
 
 from page import Page
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support import expected_conditions
@@ -45,6 +46,10 @@ class Walk(unittest.TestCase):
     def words(self):
         return self.driver.find_element(By.TAG_NAME, "main").text
 
+    def wait(self, seconds):
+        """Asks again until the answer is yes. While a page is replaced, Chromium answers with errors of several kinds."""
+        return WebDriverWait(self.driver, seconds, 0.05, ignored_exceptions=[WebDriverException])
+
     def follow(self, text):
         self.leave(By.LINK_TEXT, text)
 
@@ -52,20 +57,23 @@ class Walk(unittest.TestCase):
         self.leave(By.XPATH, f"//button[normalize-space()='{text}']")
 
     def leave(self, by, place):
-        """Clicks on what leads to another page, and waits for that page: a form may be answered after the click."""
-        wait = WebDriverWait(self.driver, 20, 0.05)
+        """Clicks on what leads to another page, and waits for that page: a form may be answered after the click.
+
+        The page that is left is marked, and no element of it is asked again.
+        """
+        wait = self.wait(20)
         element = wait.until(expected_conditions.element_to_be_clickable((by, place)), f"nothing to click on: {place}")
+        self.driver.execute_script("window.isLeft = true")
         element.click()
-        wait.until(expected_conditions.staleness_of(element), f"no other page came after {place}")
-        wait.until(lambda driver: driver.execute_script("return document.readyState") == "complete")
+        wait.until(lambda driver: driver.execute_script(
+            "return !window.isLeft && document.readyState === 'complete'"), f"no other page came after {place}")
 
     def open(self, path, page=None):
         self.driver.get(f"http://127.0.0.1:{(page or self.page).port}{path}")
 
     def ended(self):
         """What the work has come to, when its progress is over."""
-        WebDriverWait(self.driver, 60, 0.1).until(
-            expected_conditions.presence_of_element_located((By.ID, "ended")))
+        self.wait(60).until(expected_conditions.presence_of_element_located((By.ID, "ended")))
         return self.words()
 
     def test_walk(self):
@@ -95,7 +103,7 @@ class Walk(unittest.TestCase):
         self.assertEqual(driver.switch_to.active_element.get_attribute("id"), "find")
         word = page.sql("SELECT ZTEXT FROM ZPOST WHERE Z_PK = 7").split()[0]
         driver.switch_to.active_element.send_keys(word, Keys.ENTER)
-        WebDriverWait(driver, 20).until(expected_conditions.url_contains("find="))
+        self.wait(20).until(expected_conditions.url_contains("find="))
         keys = [e.text for e in driver.find_elements(By.CSS_SELECTOR, "tbody th")]
         self.assertIn("7", keys)
         quoted = word.replace("'", "''")
