@@ -3,7 +3,8 @@
 ///
 ///     registry.acceptedLosses = ["Habit.target"]
 ///
-/// Without this such a stage is refused. What the new version does not have is deleted in any case, and counted.
+/// Without this such a stage is refused. What the new version does not have is deleted, and counted: `moult migrate`
+/// refuses that too, unless it is accepted here or a stage or a mapping model leads to the new version.
 public struct AcceptedLosses: Sendable, Hashable, ExpressibleByArrayLiteral {
     /// Nil for all.
     private var places: Set<String>?

@@ -46,7 +46,7 @@ package struct StepCode: Sendable {
     /// Changes objects and saves; what is not saved when it returns is saved for it. It may run again from the start
     /// on a store that it has never seen changed.
     package var execute: @Sendable (ObjectContext) throws -> Void
-    /// Called when a later step of the same migration fails; nil if there is nothing outside the store to undo.
+    /// Called when this step or anything after it fails; nil if there is nothing outside the store to undo.
     package var undo: (@Sendable (ObjectContext) throws -> Void)?
 
     package init(

@@ -115,6 +115,12 @@ extension ManagedObjectContext {
         return face
     }
 
+    /// The objects that have changed since ``endEvent()``; empty without ``tracksEvents``.
+    package var changedInEvent: Set<ManagedObject> { faces(\.changedInEvent) }
+
+    /// Ends an event of the objects' changes.
+    package func endEvent() { graphIfAny?.endEvent() }
+
     private func faces(_ objects: (ObjectContext) -> [Object]) -> Set<ManagedObject> {
         quietly([]) { graph in Set(try objects(graph).map(face)) }
     }

@@ -40,6 +40,11 @@ public final class ManagedObjectContext: @unchecked Sendable {
     /// Another face of this context, which notifications are posted for in its place.
     package weak var face: AnyObject?
 
+    /// Whether ``changedInEvent`` is kept; set before the context is used.
+    package var tracksEvents = false {
+        didSet { graphIfAny?.tracksEvents = tracksEvents }
+    }
+
     /// Who registers changes, once the context stands on something; used under ``turn``.
     var registration: (manager: UndoManager, registrar: ContextUndo?)?
     /// Told of the objects that an undo or redo has changed, each with how.
@@ -95,6 +100,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
         graph?.name = settings.1
         graph?.transactionAuthor = settings.2
         graph?.automaticallyMergesChangesFromParent = settings.3
+        graph?.tracksEvents = tracksEvents
         _ = graph?.observeSaves { [weak self] saved in self?.postDidSave(saved) }
     }
 

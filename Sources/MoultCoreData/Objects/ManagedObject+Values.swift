@@ -151,14 +151,22 @@ extension ManagedObject {
         return try context.face(object)
     }
 
+    private func fault(_ id: ObjectID) throws -> ManagedObject {
+        guard let context = managedObjectContext else { throw noContext }
+        return try context.object(with: id)
+    }
+
+    /// Values by their names, each as ``value(forKey:)`` gives it; no destination is read.
     func publicValues(_ values: [String: ObjectValue]) throws -> [String: Any] {
         var result: [String: Any] = [:]
         for (key, value) in values {
             switch (value, object.shape[key]) {
             case (.attribute(let value?), .attribute(_, let attribute)?):
                 result[key] = try conversion(of: attribute, key).foundation(value)
-            case (.toOne(let id?), _): result[key] = id
-            case (.toMany(let ids), _): result[key] = ids
+            case (.toOne(let id?), _): result[key] = try fault(id)
+            case (.toMany(let ids), .relationship(let relationship, _)?):
+                let faces = try ids.map(fault)
+                result[key] = relationship.isOrdered ? faces as Any : Set(faces) as Any
             default: result[key] = NSNull()
             }
         }

@@ -122,7 +122,7 @@ extension ManagedObject {
     /// Whether the object was inserted, changed or deleted since the last save.
     public var hasChanges: Bool { object.hasChanges }
 
-    /// What was set since the last save and differs from it.
+    /// What was set since the last save and differs from it, as ``value(forKey:)`` gives it. Nil values are `NSNull`.
     public func changedValues() throws -> [String: Any] {
         try publicErrors { try publicValues(try object.changedValues()) }
     }
@@ -130,6 +130,11 @@ extension ManagedObject {
     /// What the store holds of these properties, of all by default; empty for a new object. Nil values are `NSNull`.
     public func committedValues(forKeys keys: [String]? = nil) throws -> [String: Any] {
         try publicErrors { try publicValues(try object.committedValues(keys)) }
+    }
+
+    /// What the properties that have changed since the context's last event held before. Nil values are `NSNull`.
+    package func valuesBeforeEvent() throws -> [String: Any] {
+        try publicErrors { try publicValues(try object.valuesBeforeEvent()) }
     }
 
     private var isBeingSaved: Bool { managedObjectContext?.state.withLock { $0.isSaving } ?? false }

@@ -67,7 +67,7 @@ struct ContainerStores {
                 for store in stores { store.close() }
                 throw error
             }
-            return ModelStack(schema, coordinator, stores)
+            return ModelStack(schema, coordinator, stores, configurationNames: configurations.map(\.name))
         } catch let error as MigrationError {
             throw SwiftDataError(opening: error)
         }

@@ -10,6 +10,12 @@ final class ModelStack: @unchecked Sendable {
     let stores: [PersistentStore]
     /// What the container was made with, for the container of a context that outlives it; set once.
     var origin: (plan: (any SchemaMigrationPlan.Type)?, configurations: Set<ModelConfiguration>) = (nil, [])
+    /// The names of the configurations, one for each store of the coordinator.
+    let configurationNames: [String]
+    /// The identifiers of the stores, in the order of their configurations.
+    var storeIdentifiers: [String] {
+        coordinator.stores.map { CustomIdentities.shared.name(of: $0.identifier) ?? $0.identifier.uuidString }
+    }
     /// The data stores of the program's own, in the order of the configurations.
     let customStores: [any CustomStore]
     private let customStoresByEntity: [String: any CustomStore]
@@ -18,7 +24,10 @@ final class ModelStack: @unchecked Sendable {
     let hasStandIns: Bool
     private let namesByType: [ObjectIdentifier: String]
 
-    init(_ schema: Schema, _ coordinator: ObjectCoordinator, _ stores: [PersistentStore]) {
+    init(
+        _ schema: Schema, _ coordinator: ObjectCoordinator, _ stores: [PersistentStore],
+        configurationNames: [String]? = nil
+    ) {
         let owned = coordinator.stores.compactMap { rows in (rows.owner as? any CustomStore).map { (rows, $0) } }
         customStores = owned.map { $1 }
         customStoresByEntity = owned.reduce(into: [:]) { found, owned in
@@ -27,6 +36,7 @@ final class ModelStack: @unchecked Sendable {
         self.schema = schema
         self.coordinator = coordinator
         self.stores = stores
+        self.configurationNames = configurationNames ?? coordinator.stores.map { $0.identifier.uuidString }
         bindings = schema.types.reduce(into: [:]) { bindings, entry in
             bindings[entry.key] = coordinator.shape(of: entry.key).map { ModelBinding(entry.value, $0) }
         }

@@ -18,6 +18,9 @@ extension ModelContext {
         case invalidatedAllIdentifiers = "invalidatedAll"
         /// Never there: stores are read as they are.
         case queryGeneration = "queryGeneration"
+        /// In ``ModelContext/didSave``, a ``DefaultHistoryToken`` of the save's transactions; not there where no store
+        /// keeps a history.
+        case historyTokens = "historyTokens"
     }
 }
 
@@ -26,10 +29,16 @@ extension SavedChanges {
         let parts: [(ModelContext.NotificationKey, Set<ObjectID>)] = [
             (.insertedIdentifiers, inserted), (.updatedIdentifiers, updated), (.deletedIdentifiers, deleted),
         ]
-        return parts.reduce(into: [:]) { info, part in
-            let ids = part.1.map(PersistentIdentifier.init).sorted()
-            info[part.0] = ids
-            info[part.0.rawValue] = ids
+        var info: [AnyHashable: Any] = [:]
+        func add(_ key: ModelContext.NotificationKey, _ value: Any) {
+            info[key] = value
+            info[key.rawValue] = value
         }
+        for (key, ids) in parts { add(key, ids.map(PersistentIdentifier.init).sorted()) }
+        if !transactions.isEmpty {
+            let numbers = transactions.map { ($0.uuidString, $1) }
+            add(.historyTokens, DefaultHistoryToken(Dictionary(uniqueKeysWithValues: numbers)))
+        }
+        return info
     }
 }

@@ -4,7 +4,8 @@
 ///
 /// A container copies what the store gives it into memory, where contexts read it: whatever is asked of a context is
 /// asked of the store first, and a save is given to the store before anything else knows of it. The container calls the
-/// store from one thread at a time, while its other contexts wait: do not wait in it for the main actor, or for a model.
+/// store from one thread at a time, while its other contexts wait: do not wait in it for another thread that may use a
+/// context or a model of the container, such as the main actor. The two threads may wait for each other for ever.
 public protocol DataStore: AnyObject {
     /// Describes a store of this kind.
     associatedtype Configuration: DataStoreConfiguration where Configuration.Store == Self

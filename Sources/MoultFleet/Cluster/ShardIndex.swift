@@ -1,6 +1,6 @@
 import MoultModel
 
-/// Which shard a run is to work on: as the command line says, otherwise as the engine of a cluster does.
+/// Which shard a run is to work on: as the command line says, otherwise as the scheduler of a cluster does.
 package enum ShardIndex {
     /// The variables, and the number of the first shard in each.
     private static let variables: [(name: String, first: Int)] = [

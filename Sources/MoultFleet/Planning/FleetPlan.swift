@@ -4,7 +4,7 @@ import MoultSystem
 import Synchronization
 
 /// Plans a fleet: finds its stores, looks at each, and writes the manifest as it proceeds, so that memory does not grow
-/// with what was found but for sixteen bytes of each store.
+/// with what was found but for a few dozen bytes of each store, which say that it is listed.
 package struct FleetPlan {
     package struct Summary: Sendable {
         package var groups: [FleetGroup] = []

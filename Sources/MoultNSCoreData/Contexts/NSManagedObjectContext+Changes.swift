@@ -22,14 +22,15 @@ extension NSManagedObjectContext {
             let (newlyInserted, newlyDeleted) = (
                 inserted.subtracting(announced.inserted), deleted.subtracting(announced.deleted)
             )
-            let updated = touched.subtracting(newlyInserted).subtracting(deleted)
-            touched = []
+            let updated = touched.union(faces(base.changedInEvent)).subtracting(newlyInserted).subtracting(deleted)
             announced = (inserted, deleted)
             var changes: [AnyHashable: Any] = [:]
             if !newlyInserted.isEmpty { changes[NSInsertedObjectsKey] = newlyInserted }
             if !updated.isEmpty { changes[NSUpdatedObjectsKey] = updated }
             if !newlyDeleted.isEmpty { changes[NSDeletedObjectsKey] = newlyDeleted }
+            touched = []
             if !changes.isEmpty { announce(changes) }
+            base.endEvent()
         }
     }
 

@@ -95,7 +95,7 @@ extension NSManagedObjectContext {
             remedy: "Open the store with a NSPersistentStoreCoordinator.")
     }
 
-    private func faces(_ objects: Set<ManagedObject>) -> Set<NSManagedObject> {
+    func faces(_ objects: Set<ManagedObject>) -> Set<NSManagedObject> {
         Set(objects.compactMap { ($0 as? ObjectBase)?.face })
     }
 }

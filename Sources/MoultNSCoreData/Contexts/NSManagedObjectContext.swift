@@ -60,6 +60,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         standing = (base.persistentStoreCoordinator.map(NSPersistentStoreCoordinator.face), nil)
         super.init()
         base.face = self
+        base.tracksEvents = true
         base.didUndo = { [weak self] in self?.takeIn($0) }
         saves = NotificationCenter.default.addObserver(
             forName: Self.didSaveObjectIDsNotification, object: nil, queue: nil
@@ -205,5 +206,6 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         kept = []
         touched = []
         announced = ([], [])
+        base.endEvent()
     }
 }

@@ -39,6 +39,14 @@ extension NSManagedObject {
             (try base?.changedValues() ?? [:]).mapValues { publicValue($0) ?? NSNull() }
         }
     }
+    /// What the stored properties that have changed since the context last posted
+    /// ``NSManagedObjectContext/didChangeObjectsNotification`` held before; the observers of that notification still get
+    /// it. Nil values are `NSNull`.
+    public func changedValuesForCurrentEvent() -> [String: Any] {
+        orRaise("\(type(of: self)).changedValuesForCurrentEvent()") {
+            (try base?.valuesBeforeEvent() ?? [:]).mapValues { publicValue($0) ?? NSNull() }
+        }
+    }
     /// What the store holds of these properties.
     public func committedValues(forKeys keys: [String]?) -> [String: Any] {
         orRaise("\(type(of: self)).committedValues(forKeys:)") {

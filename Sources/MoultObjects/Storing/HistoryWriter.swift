@@ -16,7 +16,8 @@ package final class HistoryWriter {
     /// The statements that write a change, by the number of tombstones.
     private var statements: [Int: Statement] = [:]
     private var changeNumber: Int?
-    private var transaction: Int64?
+    /// The number of the transaction that is being written, or was written last; nil while it has changed nothing.
+    private(set) var transaction: Int64?
     /// Who writes, from one transaction to the next.
     var author: String?
     var contextName: String?

@@ -33,7 +33,7 @@ public struct InstanceCounts: Sendable, Hashable {
     public internal(set) var quarantined: Int64 = 0
     /// The objects that the policy made while this mapping ran, of any entity.
     public internal(set) var made: Int64 = 0
-    /// How many source objects were dropped, by reason; of more than a hundred reasons the first hundred.
+    /// How many source objects were dropped or quarantined, by reason; at most the first hundred reasons.
     public internal(set) var reasons: [String: Int64] = [:]
     /// What the policy has counted itself, with ``MigrationManager/count(_:)``; of more than a hundred the first hundred.
     public internal(set) var notes: [String: Int64] = [:]

@@ -39,6 +39,27 @@ import Testing
         }
     }
 
+    @Test func `the identifier of each configuration's store`() throws {
+        let container = try ModelContainer(
+            for: Schema([Shelf.self, Carts.CartModel.self]),
+            configurations: [
+                ModelConfiguration("books", schema: Schema([Shelf.self]), url: url),
+                ModelConfiguration("more", schema: Schema([Carts.CartModel.self]), isStoredInMemoryOnly: true),
+            ])
+        let shelf = Shelf(code: "A")
+        let context = ModelContext(container)
+        context.insert(shelf)
+        try context.save()
+        let uuid = try SQLiteShell.run(url.path, "SELECT Z_UUID FROM Z_METADATA").trimmingCharacters(in: .newlines)
+        #expect(container.storeIdentifier(forConfigurationNamed: "books") == uuid)
+        #expect(shelf.persistentModelID.storeIdentifier == uuid)
+        #expect(container.configurationName(forStoreIdentifier: uuid) == "books")
+        let other = try #require(container.storeIdentifier(forConfigurationNamed: "more"))
+        #expect(other != uuid && container.configurationName(forStoreIdentifier: other) == "more")
+        #expect(container.storeIdentifier(forConfigurationNamed: "none") == nil)
+        #expect(container.configurationName(forStoreIdentifier: "none") == nil)
+    }
+
     @Test func `where a store lies`() {
         let own = ModelConfiguration()
         #expect(own.name == "default" && own.url.lastPathComponent == "default.store" && own.allowsSave)

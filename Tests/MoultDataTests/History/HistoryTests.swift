@@ -83,6 +83,37 @@ import Testing
         #expect(try context.fetchHistory(latest).map(\.transactionIdentifier) == [all[2].transactionIdentifier])
     }
 
+    @Test func `a save says where in the history its own transaction is`() throws {
+        nonisolated(unsafe) var tokens: [DefaultHistoryToken?] = []
+        let container = container
+        let observer = NotificationCenter.default.addObserver(
+            forName: ModelContext.didSave, object: context, queue: nil
+        ) { note in
+            // Another context saves before the token is used.
+            let other = ModelContext(container)
+            other.author = "other"
+            other.insert(Tag("\(tokens.count)"))
+            try? other.save()
+            tokens.append(note.userInfo?[ModelContext.NotificationKey.historyTokens] as? DefaultHistoryToken)
+        }
+        defer { NotificationCenter.default.removeObserver(observer) }
+        context.author = "own"
+        context.insert(Book("Emma"))
+        try context.save()
+        context.insert(Book("Persuasion"))
+        try context.save()
+        let own = try SQLiteShell.run(
+            path, """
+                SELECT t.Z_PK FROM ATRANSACTION t JOIN ATRANSACTIONSTRING s ON s.Z_PK = t.ZAUTHORTS
+                WHERE s.ZNAME = 'own' ORDER BY 1
+                """
+        ).split(separator: "\n").compactMap { Int64($0) }
+        #expect(tokens.map { $0?.tokenValue?.values.first } == own && own == [1, 3])
+        let first = try #require(tokens[0])
+        let newer = try context.fetchHistory(Descriptor(predicate: #Predicate { $0.token > first }))
+        #expect(newer.map(\.author) == ["other", "own", "other"])
+    }
+
     @Test func `history can be forgotten, and goes on with new numbers`() throws {
         _ = try threeSaves()
         let all = try context.fetchHistory(Descriptor())

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MoultEngine
 
-/// Somebody changes his mind at 512 random instants, 32 for each kind of work; at a few in the quick tests.
+/// Cancels each kind of work at 32 random instants; outside the faults tier, at one.
 @Suite("Cancelling at any instant")
 struct CancellationFaultTests {
     @Test(arguments: CancellableKind.all)

@@ -285,6 +285,60 @@ import Testing
         #expect(changed.list.last?.userInfo?[NSUpdatedObjectsKey] as? Set<NSManagedObject> == [ann])
     }
 
+    @Test("changedValuesForCurrentEvent()")
+    func valuesOfEvent() throws {
+        let ann = Library.person("Ann", 1, in: context)
+        let post = Post(context: context)
+        ann.postSet = [post]
+        try context.save()
+        #expect(ann.changedValuesForCurrentEvent().isEmpty)
+        ann.age = 2
+        ann.age = 3
+        ann.born = Date(timeIntervalSinceReferenceDate: 0)
+        #expect(ann.changedValuesForCurrentEvent() as NSDictionary == ["age": 1, "born": NSNull()])
+        nonisolated(unsafe) var seen: [[String: Any]] = []
+        let observer = NotificationCenter.default.addObserver(
+            forName: .NSManagedObjectContextObjectsDidChange, object: context, queue: nil
+        ) { note in
+            for case let object as NSManagedObject in note.userInfo?[NSUpdatedObjectsKey] as? Set<NSManagedObject> ?? [] {
+                seen.append(object.changedValuesForCurrentEvent())
+            }
+        }
+        defer { NotificationCenter.default.removeObserver(observer) }
+        context.processPendingChanges()
+        #expect(seen.count == 1 && seen.first as NSDictionary? == ["age": 1, "born": NSNull()])
+        // The next event begins with what this one has left; what is not saved yet is an old value too.
+        #expect(ann.changedValuesForCurrentEvent().isEmpty && ann.changedValues().count == 2)
+        ann.age = 4
+        #expect(ann.changedValuesForCurrentEvent() as NSDictionary == ["age": 3])
+        ann.age = 3
+        #expect(ann.changedValuesForCurrentEvent().isEmpty)
+        context.rollback()
+        #expect(ann.changedValuesForCurrentEvent().isEmpty)
+    }
+
+    @Test("ObjectsDidChange names the other end of a relationship")
+    func otherEnds() throws {
+        let (ann, bob) = (Library.person("Ann", in: context), Library.person("Bob", in: context))
+        let (first, second) = (Post(context: context), Post(context: context))
+        ann.postSet = [first, second]
+        try context.save()
+        let id = ann.objectID
+        context.reset()
+        let again = try #require(try context.existingObject(with: id) as? Person)
+        let other = try #require(try context.existingObject(with: bob.objectID) as? Person)
+        let moved = try #require(try context.existingObject(with: first.objectID) as? Post)
+        let changed = Notes(.NSManagedObjectContextObjectsDidChange, of: context)
+        moved.author = other
+        let post = try context.existingObject(with: second.objectID)
+        #expect(again.changedValuesForCurrentEvent() as NSDictionary == ["posts": NSSet(array: [moved, post])])
+        #expect(other.changedValuesForCurrentEvent() as NSDictionary == ["posts": NSSet()])
+        #expect(moved.changedValuesForCurrentEvent() as NSDictionary == ["author": again])
+        context.processPendingChanges()
+        #expect(changed.list.last?.userInfo?[NSUpdatedObjectsKey] as? Set<NSManagedObject> == [again, other, moved])
+        #expect(changed.list.last?.userInfo?[NSDeletedObjectsKey] == nil)
+    }
+
     @Test("didSaveObjectIDsNotification, didMergeChangesObjectIDsNotification")
     func identityNotifications() throws {
         let saved = Notes(NSManagedObjectContext.didSaveObjectIDsNotification, of: context)

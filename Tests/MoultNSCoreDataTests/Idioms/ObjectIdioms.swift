@@ -57,6 +57,24 @@ import Testing
         #expect(ann.isDeleted)
     }
 
+    @Test("changedValues / committedValues of relationships are objects")
+    func relationshipChanges() throws {
+        let (ann, bob) = (Library.person("Ann", in: context), Library.person("Bob", in: context))
+        let (first, second) = (Post(context: context), Post(context: context))
+        first.author = ann
+        ann.favourites = [first, second]
+        try context.save()
+        first.author = bob
+        ann.favourites = [second]
+        #expect(first.changedValues() as NSDictionary == ["author": bob, "fan": NSNull()])
+        #expect(first.committedValues(forKeys: ["author"]) as NSDictionary == ["author": ann])
+        #expect(
+            ann.changedValues() as NSDictionary == ["posts": NSSet(), "favourites": NSOrderedSet(array: [second])])
+        #expect(
+            ann.committedValues(forKeys: ["posts", "favourites"]) as NSDictionary
+                == ["posts": NSSet(array: [first]), "favourites": NSOrderedSet(array: [first, second])])
+    }
+
     @Test("Person(context:) without try")
     func initContext() {
         let ann = Person(context: context)

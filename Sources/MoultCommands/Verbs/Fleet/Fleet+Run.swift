@@ -19,7 +19,7 @@ extension Verb {
             --verb runs another verb that takes a store: validate, backup, "backup create", status, export and so on.
             --with gives it an option; {n} in it is the number of the store: --verb export --with -o --with out/{n}.
 
-            If the manifest has several shards, --shard or a variable of the cluster's engine says which one to work on:
+            If the manifest has several shards, --shard or a variable of the cluster's scheduler says which one to work on:
             SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, AWS_BATCH_JOB_ARRAY_INDEX or CI_NODE_INDEX. Without them, all are
             worked on, one after the other.
 

@@ -21,7 +21,7 @@ extension Verb {
         options: [slurm, results, canary, tolerate, jobs, time, memory, partition, sbatch, noFollow, dryRun],
         examples: ["moult fleet submit fleet.jsonl --slurm --dry-run"]
     ) { invocation, console in
-        guard invocation[slurm] else { throw invocation.wrong("Name the cluster's engine: --slurm.") }
+        guard invocation[slurm] else { throw invocation.wrong("Name the cluster's scheduler: --slurm.") }
         let system = POSIXSystem()
         let path = try system.resolve(try invocation.required(manifest))
         let header = try FleetManifest(contentsOf: path) { _, _ in }

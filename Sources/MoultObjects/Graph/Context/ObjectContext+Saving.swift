@@ -69,6 +69,7 @@ extension ObjectContext {
                 }
                 let outcome = try part.store.save(part.changes, handingOver: handOver)
                 part.store.owner?.didSave()
+                saved.transactions[part.store.identifier] = part.store.history?.transaction
                 try finish(part, outcome, &saved)
             } catch let conflicts as SaveConflicts {
                 attempts += 1

@@ -39,6 +39,12 @@ package final class ObjectContext: @unchecked Sendable {
     var recorder: ChangeRecorder? {
         didSet { for kind in kinds.values { kind.recorder = recorder } }
     }
+    /// Whether the context keeps what each object held before its first change of an event: of the time between two
+    /// calls of ``endEvent()``.
+    package var tracksEvents = false {
+        didSet { for kind in kinds.values { kind.tracksEvents = tracksEvents } }
+    }
+    var origins: [ObjectIdentifier: EventOrigin] = [:]
     private(set) var kinds: [String: ObjectKind] = [:]
     private var lastKind: ObjectKind?
     var settings = Settings()

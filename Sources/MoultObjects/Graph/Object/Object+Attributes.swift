@@ -100,6 +100,7 @@ extension Object {
     /// Makes the object one of those that the next save writes.
     func noteUpdate() {
         kind.recorder?.note(self)
+        if kind.tracksEvents { kind.context?.noteInEvent(self) }
         if state.isDisjoint(with: [.inserted, .updated]) { state.insert(.updated) }
         if !state.contains(.listed) {
             state.insert(.listed)

@@ -27,6 +27,8 @@ final class ObjectKind {
     var noteChange: ((Object, Int?) -> Void)?
     /// Notes each object before it changes, where changes can be taken back.
     var recorder: ChangeRecorder?
+    /// See ``ObjectContext/tracksEvents``.
+    var tracksEvents: Bool
     private let reads: PropertyReads?
     /// By position, whether its reading has been noted.
     private var isNoted: [Bool]
@@ -46,6 +48,7 @@ final class ObjectKind {
         rules = try ValidationRules(shape)
         noteChange = context.noteChange
         recorder = context.recorder
+        tracksEvents = context.tracksEvents
         reads = context.coordinator.reads
         isNoted = reads == nil ? [] : Array(repeating: false, count: shape.properties.count)
     }

@@ -1,10 +1,18 @@
 import MoultModel
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// What one save wrote, by permanent identity: what `NSManagedObjectContextDidSave` carries.
 package struct SavedChanges: Sendable, Hashable {
     package var inserted: Set<ObjectID> = []
     package var updated: Set<ObjectID> = []
     package var deleted: Set<ObjectID> = []
+    /// The numbers of the transactions in the history of the stores, by the stores' identifiers.
+    package var transactions: [UUID: Int64] = [:]
 
     package init(inserted: Set<ObjectID> = [], updated: Set<ObjectID> = [], deleted: Set<ObjectID> = []) {
         self.inserted = inserted
