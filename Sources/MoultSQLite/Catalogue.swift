@@ -20,8 +20,16 @@ package struct Catalogue: Sendable, Hashable {
 
         // SQLite writes the first words in capitals (https://sqlite.org/schematab.html); who edits the catalogue may not.
 
-        package var isVirtual: Bool { kind == .table && sql?.prefix(20).uppercased() == "CREATE VIRTUAL TABLE" }
-        package var isUnique: Bool { kind == .index && sql?.prefix(19).uppercased() == "CREATE UNIQUE INDEX" }
+        package var isVirtual: Bool { kind == .table && begins(with: "CREATE VIRTUAL TABLE") }
+        package var isUnique: Bool { kind == .index && begins(with: "CREATE UNIQUE INDEX") }
+
+        /// - Parameter words: in capitals.
+        private func begins(with words: String) -> Bool {
+            guard let sql, sql.utf8.count >= words.utf8.count else { return false }
+            return zip(sql.utf8, words.utf8).allSatisfy { byte, capital in
+                byte == capital || byte == capital | 0x20 && capital >= UInt8(ascii: "A")
+            }
+        }
     }
 
     /// One column of a table, in the table's order.

@@ -138,7 +138,7 @@ package struct BugReportBundle {
 
     /// The catalogue without the literals of views, triggers, indexes, defaults and checks.
     private func schema(_ snapshot: StoreSnapshot) -> String {
-        let columns = snapshot.columns.values.flatMap { $0.map(\.name) }
+        let columns = snapshot.catalogue.tables.flatMap { (snapshot.columns[$0.name] ?? []).map(\.name) }
         let names = Set((snapshot.catalogue.entries.map(\.name) + columns).map { $0.uppercased() })
         return snapshot.catalogue.entries.compactMap(\.sql)
             .map { withValues ? $0 : $0.withoutSQLLiterals(knowing: names) }.joined(separator: ";\n") + ";\n"

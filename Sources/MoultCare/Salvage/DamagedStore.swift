@@ -6,7 +6,7 @@ import MoultStore
 /// What a damaged store still says of itself, by the tables that were recovered: what they lack is noted.
 struct DamagedStore {
     let catalogue: Catalogue
-    private(set) var columns: [String: [Catalogue.Column]] = [:]
+    let columns: TableColumns
     private(set) var metadata: StoreMetadata?
     /// By entity's name, its number and the highest key that was handed out.
     private(set) var numbers: [String: (number: Int64, max: Int64)] = [:]
@@ -37,7 +37,7 @@ struct DamagedStore {
                 .notAStore, "\(place) has no table of a Core Data store.", place: place,
                 remedy: "Name a Core Data store; where the list of its tables is lost, name its model: --model PATH.")
         }
-        for name in names { columns[name] = try? recovered.columns(of: name) }
+        columns = TableColumns(of: catalogue) { try? recovered.columns(of: $0) }
         metadata = try? StoreMetadata(from: recovered)
         if metadata == nil { notes.append("Its metadata cannot be read: the new store has a UUID of its own.") }
         try? recovered.forEachRow("SELECT Z_NAME, Z_ENT, \(PrimaryKeyRow.highestSQL) FROM Z_PRIMARYKEY") { row in

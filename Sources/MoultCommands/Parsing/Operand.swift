@@ -22,8 +22,8 @@ package struct Operand: Sendable, Hashable {
     /// Left out only in the tool of an app that has its model itself: ``Invocation/operandVersions(_:)`` asks.
     package static let model = Operand(
         "MODEL",
-        "An .xcdatamodeld, .momd, a folder of versions, one model, or a store for the model inside it. An app's own "
-            + "tool has its own model.",
+        "The model: an .xcdatamodeld or .momd, a folder of versions, a single version (.xcdatamodel, .mom, .omo or "
+            + "JSON), or a store, whose own model is then used. In an app's own tool, the default is the app's model.",
         isOptional: true)
 
     package var usage: String {

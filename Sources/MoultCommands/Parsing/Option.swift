@@ -32,7 +32,8 @@ extension Option {
     package static let help = flag("help", "Show this help.")
     package static let model = value(
         "model", "PATH",
-        "The model: an .xcdatamodeld, .momd, a folder of versions, one model, or a store for the model inside it.",
+        "The model: an .xcdatamodeld or .momd, a folder of versions, a single version (.xcdatamodel, .mom, .omo or "
+            + "JSON), or a store, whose own model is then used.",
         completes: .files)
     package static let order = value(
         "order", "NAMES", "The order of the versions, oldest first, separated by commas.")

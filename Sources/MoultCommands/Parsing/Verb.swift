@@ -25,7 +25,9 @@ package struct Verb: Sendable {
         self.summary = summary
         self.discussion = discussion
         self.operands = operands
-        self.options = options + [.config, .json, .help]
+        // A verb may have its own help for one of them.
+        let common: [Option] = [.config, .json, .help]
+        self.options = options + common.filter { shared in !options.contains { $0.name == shared.name } }
         self.examples = examples
         self.subverbs = subverbs
         isGroup = false

@@ -8,12 +8,15 @@ extension Verb {
         discussion: """
             The copy has the same number of objects, with the same keys and links. Each value is replaced by a stand-in
             of the same type, length and kind of characters; equal values have equal stand-ins. NULLs, the order of
-            values, their side of each limit in the model, the intervals between dates and the sizes of external files
-            are preserved, so that the copy migrates, or fails to migrate, as the store does. Booleans, whole numbers
-            from -9 to 9 and values that the model itself contains stay as they are.
+            values, whether a value is below or above each limit that the model sets, the intervals between dates and
+            the sizes of external files are preserved, so that the copy migrates, or fails to migrate, as the store
+            does. Booleans, whole numbers from -9 to 9 and values that the model contains (default values, limits, enum
+            cases, constants of predicates) stay as they are.
             The same seed always gives the same copy; do not pass the seed on. --rule, or anonymise in moult.json, sets
-            another rule for an entity or a property: keep, shuffle, replace or erase. At the end, the bytes of the copy
-            are searched for the texts of the store.
+            the rule of an entity or an attribute. replace, the default, writes stand-ins. keep leaves the values as
+            they are. shuffle redistributes them at random among the objects of the entity. erase sets them to nil; a
+            required attribute gets its default value, or an empty value if it has none. At the end, the bytes of the
+            copy are searched for the texts of the store.
             """,
         operands: [.store], options: [anonymiseOut, rule, anonymiseSeed, .model, .order],
         examples: [
@@ -35,7 +38,7 @@ extension Verb {
         "out", "PATH", "The new store; nothing may exist there. -o for short.", completes: .files)
     fileprivate static let rule = Option.value(
         "rule", "NAME=RULE",
-        "The rule of an entity or a property: keep, shuffle, replace (the default) or erase; may be repeated.")
+        "The rule of an entity or an attribute: keep, shuffle, replace (the default) or erase; may be repeated.")
     private static let anonymiseSeed = Option.value("seed", "N", "The seed of the stand-ins; by default a random one.")
 }
 

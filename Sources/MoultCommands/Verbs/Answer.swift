@@ -10,13 +10,20 @@ extension Verb {
         discussion: """
             A rename that no renaming identifier declares is a question. Answers are kept in a file next to the model,
             Forum.answers.json for Forum.xcdatamodeld, where plan and migrate find them; --answers names another file.
-            --set answers a question, for example --set Person.fullName=rename:name, or =new, =keep, =drop. Used again,
-            it changes the answer. --set Person.rating=value:0 gives the existing objects a value for a new required
-            attribute that has no default value. --forget removes an answer. Without either, on a terminal, Moult asks
-            each open question. Exits with 3 while questions are open.
+            --set PLACE=ANSWER answers a question, or changes its answer: --set Person.fullName=rename:name. PLACE is an
+            entity or a property, by its name in the newer version. The question lists its answers:
+            rename:OLD   It was renamed from OLD, and gets the values of OLD.
+            new          It is new, and gets no old values.
+            keep         Its values are kept: converted, or carried over versions that do not have it.
+            drop         Its values are lost. It starts with its default value or nil.
+            A migration that makes an attribute required or adds a required one, without a default value, needs a value
+            for the objects that have none: --set Person.rating=value:0.
+            --forget removes an answer. Without --set and --forget, on a terminal, Moult asks each open question. Exits
+            with 3 while questions are open.
 
-            --for names a store and shows only the questions between its version and the newest. It is required if MODEL
-            is a store too: the migration then starts at the model inside the first store.
+            --for names a store to migrate, and shows only the questions between its version and the newest. If MODEL is
+            a store too, --for is required: the migration then goes from the model inside the store of --for to the
+            model inside MODEL.
             """,
         operands: [.model], options: [.answers, set, forget, forStore, from, to, .order],
         examples: [

@@ -4,9 +4,10 @@ import MoultReport
 
 extension Verb {
     static let exportBackup = Verb(
-        "export", "Export a backup into a folder or an archive, verified at both ends.",
+        "export", "Export a backup into a folder or an archive, and verify the result.",
         discussion: """
-            If the path ends with .tar, the result is an archive that any tar can read; otherwise it is a folder.
+            If the path ends with .tar, the result is an archive that any tar can read; otherwise it is a folder. The
+            backup is verified before it is copied, and the copy before it gets its name.
             """,
         operands: [.store, backupName, Operand("PATH", "The result; nothing may exist there.")], options: [.backups],
         examples: [
@@ -26,8 +27,9 @@ extension Verb {
     static let importBackup = Verb(
         "import", "Import an exported backup, or a store that was copied by hand.",
         discussion: """
-            The main file of a store in WAL mode is refused without its WAL, and next to a WAL from another state of the
-            store: rows would be missing, although SQLite reports no error.
+            A store in WAL mode must be imported with its WAL (the file that ends with -wal). The main file alone is
+            refused, unless you give --was-closed. It is also refused if the WAL next to it belongs to another state of
+            the store. In both cases rows would be missing, although SQLite reports no error.
             """,
         operands: [.store, Operand("PATH", "An exported folder or archive (.tar), or a store's file.")],
         options: [wasClosed, .model, .order, .backups],

@@ -8,11 +8,13 @@ extension Verb {
     static let browse = Verb(
         "browse", "Show a store in a browser, on a page that only this computer can open.",
         discussion: """
-            The page is at 127.0.0.1, and the address that is printed opens it once, in one browser. It shows the
-            model's picture, entities and objects with their links, the version and the newer ones, the plan, findings,
-            the history and the backups. It rehearses migrations. The store is not changed, unless --allow-changes is
-            given: then the page also migrates the store, and creates and restores backups, each after a confirmation.
-            Control-C stops serving the page. A run in progress is cancelled, and the store is left as it was.
+            Prints the address of the page, at 127.0.0.1. The address works once: the first browser that opens it is let
+            in, and every other browser is refused. The page shows a picture of the model, the entities and objects with
+            their links, the store's version and the newer versions of the model, the plan, findings, the history and
+            the backups. It can rehearse the migration on a copy. The store is not changed, unless --allow-changes is
+            given. Then you can also migrate the store, and create and restore backups, on the page; it asks for a
+            confirmation each time. Control-C stops serving the page. A run in progress is cancelled, and the store is
+            left as it was.
             """,
         operands: [.store], options: [allowChanges, port, .model, .answers, .rules, .backups, .order],
         examples: [

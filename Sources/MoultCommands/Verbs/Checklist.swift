@@ -15,7 +15,7 @@ extension Verb {
             versions and, with --for, the plan, its losses and the backups. A person must check the rest. Exits with 0;
             with --check, 1 if something that Moult can check is open.
             """,
-        operands: [.model], options: [forStore, .lintProfile, .answers, .backups, .check, .order],
+        operands: [.model], options: [forStore, .lintProfile, .answers, .backups, opened, .order],
         examples: [
             "moult checklist Forum.xcdatamodeld", "moult checklist Forum.xcdatamodeld --for forum.sqlite",
         ]
@@ -47,6 +47,7 @@ extension Verb {
         return invocation[.check] && isOpen ? .findings : .done
     }
 
+    private static let opened = Option.checking("something that Moult can check is open")
     private static let forStore = Option.value(
         "for", "STORE", "A store to plan for, such as a copy from a user's device.", completes: .files)
 

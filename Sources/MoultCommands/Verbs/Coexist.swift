@@ -5,15 +5,15 @@ import MoultReport
 
 extension Verb {
     static let coexist = Verb(
-        "coexist", "Report whether Core Data and SwiftData can open the same store, entity by entity.",
+        "coexist", "Report, entity by entity, whether Core Data and SwiftData can open the same store.",
         discussion: """
-            STORE is a Core Data model, or a store for the model inside it. It is compared with the types of the app
-            whose tool this is, or with --model, which may be what moult schema export has written for them. Without
-            either, it is compared with the classes that moult generate --for swift-data writes. If the version hash of
-            an entity differs, each reason is printed with its remedy. Exits with 0; with --check, 1 if an entity
-            differs.
+            STORE is a Core Data model, or a store that contains its model. It is compared with the model that --model
+            names, such as the file that moult schema export writes for an app's SwiftData types. Without --model, an
+            app's own tool compares it with the types of that app, and moult with the classes that
+            moult generate --for swift-data writes. If the version hash of an entity differs, each reason is printed
+            with its remedy. Exits with 0; with --check, 1 if an entity differs.
             """,
-        operands: [compared], options: [version, .model, .order, .check],
+        operands: [compared], options: [version, .model, .order, .checking("an entity differs")],
         examples: ["moult coexist Forum.xcdatamodeld", "moult coexist forum.sqlite --json"]
     ) { invocation, console in
         let bundle = ModelVersions(try ModelBundle(modelOrStoreAt: try invocation.required(compared)))
@@ -28,7 +28,7 @@ extension Verb {
         return invocation[.check] && !report.isEqual ? .findings : .done
     }
 
-    private static let compared = Operand("STORE", "A Core Data model, or a store for the model inside it.")
+    private static let compared = Operand("STORE", "A Core Data model, or a store that contains its model.")
 
     private static func document(_ report: Coexistence, _ names: (String, String)) -> JSONValue {
         [

@@ -8,8 +8,9 @@ extension Verb {
         discussion: """
             An .xcdatamodel becomes a .mom, an .xcdatamodeld becomes a .momd with VersionInfo.plist, and an
             .xcmappingmodel becomes a .cdm. If the source has errors, nothing is written, and the exit code is 1. All
-            errors are printed, each as FILE:LINE: error: SENTENCE. The product gets its name only when it is complete.
-            Under the name momc or mapc, the program takes the arguments of Apple's compiler of that name.
+            errors are printed, each as FILE:LINE: error: SENTENCE. The product is written under a temporary name, and
+            renamed when it is complete. If the program is started under the name momc or mapc, for example through a
+            symbolic link, it accepts the arguments of Apple's compiler of that name.
             """,
         operands: [source],
         options: [.out, module, dryRun, noWarnings] + silencing.map(\.option),

@@ -11,7 +11,7 @@ extension Verb {
             Writes the tables, indexes, triggers, entity numbers, metadata and model cache that Core Data writes. With
             --fill or --rows the store contains objects with relationships; the same seed gives the same objects.
             """,
-        operands: [.store],
+        operands: [Operand(Operand.store.name, "The path of the new store; nothing may exist there.")],
         options: [.model, version, .framework, history, .fill, .rows, .seed, .order, .experimental],
         examples: [
             "moult create empty.sqlite --model Forum.xcdatamodeld",

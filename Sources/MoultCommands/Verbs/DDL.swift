@@ -6,7 +6,8 @@ extension Verb {
         "ddl", "Print the SQL of a new store of a model, as Core Data would write it.",
         discussion: """
             One statement per line, in Core Data's order: tables, indexes, triggers, then the rows of Z_PRIMARYKEY.
-            Without --version, the model is the bundle's current version, otherwise the newest.
+            Without --version, the SQL is that of the model's current version, or of the newest if none is marked as
+            current.
             """,
         operands: [.model], options: [version, .framework, history, .order],
         examples: ["moult ddl Forum.xcdatamodeld", "moult ddl Forum.xcdatamodeld --version Forum --framework 1344"]
@@ -24,6 +25,8 @@ extension Verb {
         return .done
     }
 
-    static let version = Option.value("version", "NAME", "The version; by default the bundle's current one.")
+    static let version = Option.value(
+        "version", "NAME",
+        "The version; by default the model's current version, or the newest if none is marked as current.")
     static let history = Option.flag("history", "Include the tables of persistent history.")
 }

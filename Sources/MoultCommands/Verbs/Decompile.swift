@@ -12,8 +12,9 @@ extension Verb {
             A .momd becomes an .xcdatamodeld with all versions. A .mom, or the model inside a store, becomes an
             .xcdatamodel, or a bundle with one version if --out ends with .xcdatamodeld. The source lacks what a
             compiled model does not keep, such as code generation, scalar types and the layout of the diagram.
-            A .cdm becomes an .xcmappingmodel. It contains both versions of the model. A .cdm has only their hashes, so
-            --model must name the model in which Moult finds them.
+            A .cdm becomes an .xcmappingmodel. An .xcmappingmodel contains the source and the destination version of the
+            model. A .cdm contains only the version hashes of these two. --model must therefore name a model that has
+            both versions.
             """,
         operands: [compiled], options: [.out, .model, .order, replaces],
         examples: [

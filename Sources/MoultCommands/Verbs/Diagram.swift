@@ -9,11 +9,12 @@ extension Verb {
     static let diagram = Verb(
         "diagram", "Draw a model, the difference between two versions, a plan or a store's history.",
         discussion: """
-            MODEL is a model or a store. GitHub and GitLab draw Mermaid as it is printed; Graphviz draws DOT, and must
-            be installed for svg. If a store contains no model, its tables are drawn.
-            --difference OLD NEW draws what differs between two versions; NEW is by default the current version. --plan
-            draws how a migration of the store to the current version, or to the one that --to names, changes each
-            entity. --history draws what was done to the store.
+            MODEL is a model or a store. The default format is Mermaid, which GitHub and GitLab render in a Markdown
+            code block marked mermaid. --format dot prints the input of Graphviz. --format svg needs Graphviz to be
+            installed. If a store contains no model, its tables are drawn.
+            --difference OLD NEW draws what differs between two versions. --plan draws how a migration of the store to
+            the current version, or to the one that --to names, changes each entity. --history draws what was done to
+            the store.
             """,
         operands: [.model, newer],
         options: [
@@ -61,8 +62,10 @@ extension Verb {
     }
 
     private static let newer = Operand(
-        "NEW", "With --difference: the newer version; by default the bundle's current one.", isOptional: true,
-        completes: .nothing)
+        "NEW",
+        "With --difference: the newer version; by default the model's current version, or the newest if none is marked "
+            + "as current.",
+        isOptional: true, completes: .nothing)
     private static let drawingFormat = Option.value(
         "format", "NAME", "mermaid (the default), dot or svg.", completes: .words(["mermaid", "dot", "svg"]))
     private static let difference = Option.value(

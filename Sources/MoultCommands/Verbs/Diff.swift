@@ -10,10 +10,11 @@ extension Verb {
         discussion: """
             OLD and NEW are paths of models (a bundle stands for its current version), or with --model names of
             versions. REV:PATH is the model of a git revision, such as HEAD~1:Forum.xcdatamodeld. Changes that leave the
-            version hash the same, so that Core Data does not notice them, are listed separately. Two compiled models
-            (.mom) are also compared object for object. Exits with 0; with --check, 1 if anything differs.
+            version hash the same, so that Core Data does not notice them, are listed separately. If OLD and NEW are two
+            .mom files, every value in the two archives is compared too. Exits with 0; with --check, 1 if anything
+            differs.
             """,
-        operands: [old, new], options: [.model, .check, .answers, .order],
+        operands: [old, new], options: [.model, .checking("anything differs"), .answers, .order],
         examples: [
             "moult diff Forum \"Forum 3\" --model Forum.xcdatamodeld",
             "moult diff Forum.xcdatamodeld Forum.xcdatamodeld",

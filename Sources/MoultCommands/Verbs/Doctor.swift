@@ -8,12 +8,13 @@ extension Verb {
         "doctor", "Report what is wrong with a store, why, and which command helps.",
         discussion: """
             Examines the files, the programs that have them open, runs that did not end, the pages, the version, the
-            migration to the next version, the free space, the rows and the backups. Changes nothing. Exits with 1 if
-            something is wrong, and with 0 if --bundle has written its archive.
+            migration to the version that the store should be of, the free space, the rows and the backups. Changes
+            nothing. Exits with 1 if something is wrong; with --bundle, exits with 0 once the archive is written,
+            whatever was found.
             --bundle writes an archive for a bug report: versions, hashes, schema, counts, plan, journal and log. It
             contains nothing that a user has put into the store, unless you give --values.
             """,
-        operands: [.store], options: [.model, .target, .answers, bundle, values, .backups, .order],
+        operands: [.store], options: [.model, wanted, .answers, bundle, values, .backups, .order],
         examples: [
             "moult doctor forum.sqlite --model Forum.xcdatamodeld --to Forum",
             "moult doctor forum.sqlite --model Forum.xcdatamodeld --bundle report.tar",
@@ -46,6 +47,10 @@ extension Verb {
         return diagnosis.isWell || invocation[value: bundle] != nil ? .done : .findings
     }
 
+    private static let wanted = Option.value(
+        Option.target.name, "VERSION",
+        "The version that the store should be of; by default the model's current version, or the newest if none is "
+            + "marked as current.")
     private static let bundle = Option.value(
         "bundle", "FILE", "Write an archive (.tar) for a bug report.", completes: .files)
     private static let values = Option.flag("values", "Include complete messages and the quarantine in the archive.")

@@ -8,12 +8,12 @@ extension Verb {
         "downgrade", "Bring a store back to an older version.",
         discussion: """
             If every value of the store has a place in the older version, the store is migrated back: backed up, changed
-            on a copy, verified. If something would be lost, this is refused with a list of the losses. Then Moult names
-            the newest backup of that version and what was written since; --restore restores it. Data that the migration
-            to the newer version lost is listed too, with the backup that holds it and the command that restores that
-            backup. While the work of a deferred migration is pending, the older version is restored from the data
-            still in the store. --dry-run changes nothing. If the model does not have the store's version, the model
-            inside the store is used.
+            on a copy, verified. If something would be lost, the downgrade is refused. The message lists the losses, the
+            newest backup of the older version, and what was written since that backup. --restore restores that backup.
+            Data that the migration to the newer version lost is listed too, with the backup that holds it and the
+            command that restores that backup. While the work of a deferred migration is pending, the older version is
+            restored from the data still in the store. --dry-run changes nothing. If the model does not have the store's
+            version, the model inside the store is used.
             """,
         operands: [.store], options: [target, .model, .answers, restores, .dryRun, .backups, .order],
         examples: ["moult downgrade forum.sqlite --to Forum --model Forum.xcdatamodeld --dry-run"]
@@ -51,7 +51,9 @@ extension Verb {
     }
 
     private static let target = Option.value(
-        "to", "VERSION", "The older version; by default the model's current version.")
+        "to", "VERSION",
+        "The version to go back to; by default the model's current version, or the newest if none is marked as "
+            + "current.")
     private static let restores = Option.flag(
         "restore", "Restore the backup if nothing else helps; the current state is backed up first.")
 }

@@ -12,7 +12,7 @@ extension Verb {
             With --json, each object is printed on a line of its own. Without --model, the model inside the store is
             used.
             """,
-        operands: [.store], options: [.model, entity, withSubentities, .order],
+        operands: [.store], options: [.model, entity, withSubentities, .order, jsonLines],
         examples: [
             "moult dump forum.sqlite --entity User --json",
             "moult dump forum.sqlite --model Forum.xcdatamodeld --entity User --with-subentities",
@@ -36,4 +36,6 @@ extension Verb {
 
     private static let entity = Option.value("entity", "NAME", "Print only the objects of this entity.")
     private static let withSubentities = Option.flag("with-subentities", "Include the objects of its sub-entities.")
+    private static let jsonLines = Option.flag(
+        Option.json.name, "Print one JSON document per object, one per line, for scripts.")
 }

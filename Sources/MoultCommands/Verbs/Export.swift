@@ -8,11 +8,11 @@ extension Verb {
     static let exportStore = Verb(
         "export", "Write the objects of a store as CSV, JSON Lines or a plain SQLite database.",
         discussion: """
-            There is one file or table for each entity, without its sub-entities, and one for each to-many relationship
-            that is ordered or whose inverse is not to-one: ENTITY_RELATIONSHIP, with the keys of both ends. The two
-            unordered sides of a many-to-many relationship share one. Dates are ISO 8601 in UTC, UUIDs are text, to-one
-            relationships are keys, external data is the path of its file, and other bytes are base64 in JSON Lines,
-            x'…' in CSV and blobs in SQLite.
+            Each entity has a file or table with its own objects, without those of its sub-entities. A to-many
+            relationship has one too if it is ordered or its inverse is not to-one: ENTITY_RELATIONSHIP, with the keys
+            of both ends. If both sides of a many-to-many relationship are unordered, only one of the two sides has a
+            file or table. Dates are ISO 8601 in UTC, UUIDs are text, to-one relationships are keys, external data is
+            the path of its file, and other bytes are base64 in JSON Lines, x'…' in CSV and blobs in SQLite.
             Without -o, the objects of one entity are printed as csv or jsonl.
             """,
         operands: [.store],
@@ -55,7 +55,8 @@ extension Verb {
     private static let exported = Option.value("entity", "NAME", "Export only this entity; may be repeated.")
     private static let predicate = Option.value(
         "where", "PREDICATE", "With one --entity: only the objects that match this Core Data predicate.")
-    private static let limit = Option.value("limit", "N", "At most N objects of each entity, by key.")
+    private static let limit = Option.value(
+        "limit", "N", "Export at most N objects of each entity: those with the lowest keys.")
     private static let columns = Option.value(
         "columns", "NAMES", "With one --entity: only these columns and to-many relationships, separated by commas.")
 

@@ -15,8 +15,8 @@ extension Verb {
             objects there are; by default there are 3 of each entity, with links, and with nil where an attribute is
             optional. The same seed gives the same objects. --links and --nils say how many destinations and nils there
             are; --extremes uses the extreme values of each type.
-            A store that already exists is kept, because it is what was released; to make it again, remove it first. Any
-            other file with a store's name is refused.
+            A store that already exists is kept, because it is what was released; to make it again, remove it first. If
+            anything else is at the path of a store, the command is refused.
             """,
         operands: [Operand("FOLDER", "The folder for the stores; it is created.")],
         options: [.model, .fill, .rows, links, nils, extremes, .seed, .framework, .order],

@@ -10,10 +10,10 @@ extension Verb {
         "tests", "Write Swift tests of the migrations between all pairs of versions, to be edited and kept.",
         discussion: """
             The file lists pairs of versions, each with the entities and properties that a migration between them keeps,
-            according to the mappings. A test migrates a store of each older version, and checks that these are kept.
-            Edit the list if the code of a migration changes more, and the function that makes the stores if a fixture
-            is better than a sample.
-            If the file exists, pairs of new versions are added, and pairs that nobody has edited are written again.
+            according to the mappings. A test migrates a store of each older version, and checks that these are kept. If
+            the app's code changes more in a migration than the mapping does, edit the list. By default, each store is a
+            generated sample. To test with fixtures instead, edit the function that makes the stores.
+            If the file exists, pairs of new versions are added, and pairs that have not been edited are regenerated.
             Everything else stays. To leave a pair out, delete its lines and keep its comment.
             In an app's own tool, --registry is the registry that the tool passes to MoultCommand.
             """,

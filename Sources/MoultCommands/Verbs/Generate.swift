@@ -12,9 +12,10 @@ extension Verb {
         "generate",
         "Write the Swift classes of a model: Core Data's, MoultCoreData's or SwiftData's; or tests of its migrations.",
         discussion: """
-            core-data writes what Xcode's code generation writes. moult writes the same for MoultCoreData. both writes
-            one source for Core Data on Apple's platforms and MoultNSCoreData elsewhere. swift-data writes @Model
-            classes, a VersionedSchema for every version and a SchemaMigrationPlan with a stage for every edge.
+            --for core-data writes what Xcode's code generation writes. --for moult writes the same classes for
+            MoultCoreData. --for both writes one source for Core Data on Apple's platforms and MoultNSCoreData
+            elsewhere. --for swift-data writes @Model classes, a VersionedSchema for every version and a
+            SchemaMigrationPlan with a stage between each two consecutive versions.
             If --out ends with .swift, all classes are written into that one file; swift-data needs a folder. Only
             generated files are replaced; --replace replaces others too. A file that would not change is not written.
             """,

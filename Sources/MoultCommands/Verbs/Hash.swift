@@ -5,9 +5,10 @@ extension Verb {
     static let hash = Verb(
         "hash", "Print the version hashes of a model, as Core Data computes them.",
         discussion: """
-            Prints each entity's hash and the model's checksum and digest, in base64. If no known store made by Apple's
-            frameworks shows the stored form of an attribute, its entity's hash is omitted; --experimental prints the
-            best guess.
+            Prints each entity's hash and the model's checksum and digest, in base64. The hash depends on how Core Data
+            stores an attribute. For some attributes, such as a composite one in a model source, this is not known,
+            because no store made by Apple's frameworks shows it. The hash of such an entity, the checksum and the
+            digest are then omitted; --experimental prints the best guess.
             """,
         operands: [.model], options: [.order, .experimental],
         examples: ["moult hash Forum.xcdatamodeld", "moult hash Forum.xcdatamodeld --json"]

@@ -7,11 +7,13 @@ extension Verb {
     static let importObjects = Verb(
         "import", "Add objects from CSV or JSON Lines to a store, validated as in a save.",
         discussion: """
-            Reads what moult export writes: a folder, or one file. The name of a file without .csv or .jsonl is its
-            entity, or ENTITY_RELATIONSHIP for the pairs of a to-many relationship. Each row of an entity becomes a new
-            object. Z_PK is its key within the files. A to-one relationship has the key of an object in the files, or
-            else of one in the store. A column RELATIONSHIP.ATTRIBUTE names the destination by a unique value, not by a
-            key. Everything is saved in one transaction, or nothing is.
+            Reads what moult export writes: a folder, or one file. A file is named after its entity (User.csv,
+            Post.jsonl), or ENTITY_RELATIONSHIP if it has the pairs of a to-many relationship. Each row of an entity's
+            file becomes a new object. Z_PK is the key of the object in the files; in the store, the object gets a new
+            key. The value of a to-one relationship is the key of its destination. This key is looked up among the
+            objects of the files first, then in the store. A column RELATIONSHIP.ATTRIBUTE names the destination by the
+            value of an attribute instead; only one object may have that value. Everything is saved in one transaction,
+            or nothing is.
             """,
         operands: [.store, importPath], options: [importedEntity, importExact, .model, .order],
         examples: ["moult import forum.sqlite csv", "moult import forum.sqlite csv/User.csv --entity User"]
@@ -39,5 +41,5 @@ extension Verb {
     private static let importedEntity = Option.value(
         "entity", "NAME", "The entity of a file that is not named after it.")
     private static let importExact = Option.flag(
-        "exact", "Read CSV that was written with --exact: a ' in front of a formula belongs to the text.")
+        "exact", "Read CSV that was written with --exact: a leading apostrophe is part of the string.")
 }

@@ -9,7 +9,7 @@ import MoultSystem
 
 extension Verb {
     static let lint = Verb(
-        "lint", "Check a model by rules: released versions, inference, data, sync, source and shape.",
+        "lint", "Check a model for faults, such as changes to released versions and migrations that lose data.",
         discussion: """
             Released versions are those in moult.lock next to the model, or those of a git revision: --since compares
             with the merge base of that revision and HEAD. Migrations between released versions are not checked again.

@@ -14,7 +14,11 @@ extension Verb {
             An app's own tool that provides the model keeps the lock in the folder in which the tool runs.
             With --check nothing is written, and the exit code is 1 if the model and the lock differ.
             """,
-        operands: [.model], options: [.check, again, .order],
+        operands: [.model],
+        options: [
+            .checking("the model and the lock file differ, or if there is no lock file", before: "Write nothing. "),
+            again, .order,
+        ],
         examples: ["moult lock Forum.xcdatamodeld", "moult lock Forum.xcdatamodeld --check"]
     ) { invocation, console in
         let bundle = try invocation.operandBundle(console)
@@ -60,7 +64,12 @@ extension Verb {
 }
 
 extension Option {
-    static let check = flag("check", "Exit with 1 if there is something to report, for scripts.")
+    static let check = checking("there is something to report")
+
+    /// `--check` of a verb that says when it exits with 1.
+    static func checking(_ condition: String, before: String = "") -> Option {
+        flag("check", "\(before)Exit with 1 if \(condition).")
+    }
 }
 
 extension Finding {

@@ -6,7 +6,7 @@ extension Verb {
     static let manual = Verb(
         "manual", "Write the manual pages, one for each verb.",
         discussion: "They contain the same text as --help. A package installs them in share/man/man1.",
-        options: [.out], examples: ["moult manual -o man1"]
+        options: [pageFolder], examples: ["moult manual -o man1"]
     ) { invocation, console in
         let folder = invocation[value: .out] ?? "."
         let system = POSIXSystem()
@@ -21,4 +21,8 @@ extension Verb {
         ]) { _ in ["Wrote \(Quantity.count(pages.count, "page")) to \(folder.printable)."] }
         return .done
     }
+
+    private static let pageFolder = Option.value(
+        Option.out.name, "FOLDER", "The folder for the pages; -o for short. By default the current folder.",
+        completes: .folders)
 }

@@ -9,20 +9,21 @@ extension Verb {
     static let migrate = Verb(
         "migrate", "Migrate a store: backed up, changed, verified, then committed.",
         discussion: """
-            Each table changes in the cheapest safe way; moult plan says which. If no table is rebuilt, no code or rule
-            of an app runs and there is only one pass, the store itself is changed in one transaction, after it has been
-            backed up. Otherwise, and with --frugal or --budget, a copy is changed, and its pages are copied back in one
-            transaction. Before the commit the rows are compared with the backup. If the store itself is changed, tables
-            without a written page are skipped. The written pages are read from SQLite's log or journal. --verify full
-            compares the rows of all tables. With --normalise every table that changes is rebuilt, with its columns in
-            the order of a new store.
+            Each table changes in the cheapest safe way; moult plan says which. The store itself is changed in one
+            transaction, after it has been backed up, if three things are true: no table is rebuilt, no code or rule of
+            an app runs, and there is only one pass. Otherwise, and with --frugal or --budget, a copy is changed, and
+            its pages are copied back in one transaction. Before the commit, the rows are compared with those of the
+            backup. If the store itself is changed, only tables with a changed page are compared. SQLite's WAL or
+            rollback journal shows which pages have changed. With --verify full, the rows of all tables are compared.
+            With --normalise every table that changes is rebuilt, with its columns in the order of a new store.
 
             If the migration is interrupted at any moment, the store is the complete old one or the complete new one.
             With --dry-run everything is done and verified on a copy in a scratch folder; the store and its folder are
             unchanged.
 
-            All versions on the way are one commit, all or nothing. With --stop-at-each-version, each version has its
-            own backup and commit. After an interruption, the same command continues from the last committed version.
+            A migration over several versions is one commit, all or nothing. With --stop-at-each-version, there is a
+            backup and a commit for each version on the way. After an interruption, the same command continues from the
+            last committed version.
 
             With --deferred the store is changed in place, in milliseconds whatever its size and without a backup, if no
             row has to be written. The slow work is left to moult finish; nothing is lost before that. If one of the
@@ -32,16 +33,19 @@ extension Verb {
 
             With --budget the call ends in about the given time, with exit code 6 if the migration is not finished. The
             same command continues, and the last call commits the new store. If the store was written to between two
-            calls, the migration starts over. moult plan prints the shortest budget.
+            calls, the migration starts over. moult plan prints the time of the longest piece of work that cannot be
+            interrupted. The budget must be longer than that.
 
             With --into the store and its folder stay as they are, and the new store is another file, which must not
-            exist. It gets its name when it is whole and verified. There is no backup: the old store is one.
+            exist. The new store is written under a temporary name, and renamed when it is complete and verified. No
+            backup is made, because the old store is kept.
 
             Losses are counted, and an app's own tables, indexes, triggers and views that are dropped are named: in the
-            result, in moult runs and in moult log. A migration that loses objects, values or links is refused unless the
-            loss is declared: in acceptedLosses of moult.json, by an answer, or by a mapping model or stage. A stage is
-            also refused if it loses data that both versions have and that its code has not read; the message contains
-            the code to write. --accept-losses accepts every loss. --dry-run only counts them.
+            result, in moult runs and in moult log. A migration that loses objects, values or links is refused unless
+            the loss is declared: in acceptedLosses of moult.json, by an answer, or by a mapping model or stage. A stage
+            is also refused if data would be lost that both versions have a place for, and the code of the stage does
+            not read that data; the message contains the code to write. --accept-losses accepts every loss. --dry-run
+            only counts them.
             """,
         operands: [.store], options: migrateOptions + [.into, .profile, .rules, .fix, .allowLargeQuarantine],
         examples: [
@@ -136,7 +140,9 @@ extension Option {
         "changed (the default): compare the rows of tables that were written to; full: those of all tables.",
         completes: .words(["changed", "full"]))
     static let makeRoom = flag(
-        "make-room", "If space is short, remove expired backups and continue without keeping one.")
+        "make-room",
+        "If space is short, remove the backups that moult backup prune removes by default. If that is not enough, keep "
+            + "no backup of this run.")
     static let again = flag(
         "again", "Start again even though the last runs all died.")
     static let into = value(

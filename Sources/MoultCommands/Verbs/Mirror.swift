@@ -39,9 +39,9 @@ extension Verb {
         "sync", "Copy what was written since the last sync.",
         discussion: """
             Both stores may be in use. With --all, every row is compared, whatever history and counters say. --overwrite
-            does this too, and discards what something else has written to the store that follows.
+            does this too, and discards what another program has written to the store that follows.
             """,
-        operands: [.store], options: mirrorInput + [place, compares, overwrites],
+        operands: [.store], options: laterInput + [movedTo, compares, overwrites],
         examples: ["moult mirror sync forum.sqlite"]
     ) { invocation, console in
         var mirror = try invocation.mirror(console)
@@ -54,7 +54,7 @@ extension Verb {
     private static let mirrorStatus = Verb(
         "status", "Show how far the store that follows is behind.",
         discussion: "With --check the exit code is 1 if it is behind.", operands: [.store],
-        options: mirrorInput + [check], examples: ["moult mirror status forum.sqlite"]
+        options: laterInput + [check], examples: ["moult mirror status forum.sqlite"]
     ) { invocation, console in
         let status = try invocation.mirror(console).status()
         console.print(status.document) { _ in status.lines }
@@ -67,7 +67,7 @@ extension Verb {
             The store that follows is brought up to date. Then the other store is migrated again, and every value of
             every row is compared in both directions. Exits with 1 if anything differs; nothing is corrected.
             """,
-        operands: [.store], options: mirrorInput, examples: ["moult mirror verify forum.sqlite"]
+        operands: [.store], options: laterInput, examples: ["moult mirror verify forum.sqlite"]
     ) { invocation, console in
         let found = try invocation.mirror(console).verify()
         console.print(found.document) { _ in found.lines }
@@ -82,7 +82,7 @@ extension Verb {
             refused with a list, unless you give --accept-losses. --undo switches back to the first store, and keeps
             what was written to the second since; then no app may have the second store open.
             """,
-        operands: [.store], options: mirrorInput + [undo, accepts],
+        operands: [.store], options: laterInput + [undo, accepts],
         examples: ["moult mirror cutover forum.sqlite --accept-losses"]
     ) { invocation, console in
         var mirror = try invocation.mirror(console)
@@ -127,10 +127,28 @@ extension Verb {
     fileprivate static let mirrorInput: [Option] = [
         .model, .target, .answers, .mapping, .experimental, .order,
     ]
-    private static let place = Option.value("at", "PATH", "The path of the second store.", completes: .files)
+    /// The same options after `start`, which has recorded what it was given.
+    private static let laterInput: [Option] = [
+        .value(
+            Option.model.name, "PATH", "The model; by default the one that mirror start was given.", completes: .files),
+        .value(
+            Option.target.name, "VERSION",
+            "The version of the second store; by default the one that mirror start was given."),
+        .value(
+            Option.answers.name, "FILE", "The file of answers; by default the one that mirror start was given.",
+            completes: .files),
+        .value(
+            Option.mapping.name, "PATH",
+            "The mapping model, or a folder of them; by default what mirror start was given.", completes: .files),
+        .experimental, .order,
+    ]
+    private static let place = Option.value(
+        "at", "PATH", "The path of the second store; nothing may exist there.", completes: .files)
+    private static let movedTo = Option.value(
+        place.name, "PATH", "The new path of the second store, if it was moved.", completes: .files)
     private static let compares = Option.flag("all", "Compare every row.")
     private static let overwrites = Option.flag(
-        "overwrite", "Discard what something else has written to the store that follows.")
+        "overwrite", "Discard what another program has written to the store that follows.")
     private static let check = Option.flag("check", "Exit with 1 if the store that follows is behind.")
     private static let undo = Option.flag("undo", "Undo the cut-over.")
     private static let accepts = Option.flag(

@@ -20,17 +20,18 @@ extension Verb {
             store. Without --model there is only the model inside STORE, so there is nothing to do.
 
             The lines about tables say how each of them changes: altered in place, its rows updated, or rebuilt and why.
-            If no table is rebuilt, no code or rule of an app runs and there is only one pass, the store itself is
-            changed in one transaction, after it has been backed up.
+            The store itself is changed in one transaction, after it has been backed up, if three things are true: no
+            table is rebuilt, no code or rule of an app runs, and there is only one pass. Options such as --in-place,
+            --deferred and --accept-losses only say which migration to plan.
 
-            If the migration would be refused, plan exits with the same code: 3 for an undeclared loss, for rows that do
-            not fit the new version, or for --in-place if rows have to be written. With --check, it exits with 1 for an
-            undeclared loss.
+            If moult migrate would be refused, plan exits with the code that moult migrate would exit with: 3 for an
+            undeclared loss, for rows that do not fit the new version, or for --in-place if rows have to be written.
+            With --check, it exits with 1 instead of 3 for an undeclared loss.
             """,
         operands: [.store],
         options: [
             .model, .target, .answers, .mapping, .stops, showsSQL, .inPlace, .normalise, .deferred, .cloudKit,
-            .experimental, .acceptLosses, .check, values, .order,
+            .experimental, .acceptLosses, .checking("a loss is not declared, instead of 3"), values, .order,
         ],
         examples: [
             "moult plan forum.sqlite --model Forum.xcdatamodeld",
@@ -62,7 +63,10 @@ extension Verb {
 }
 
 extension Option {
-    static let target = value("to", "VERSION", "The version to end at; by default the bundle's current one.")
+    static let target = value(
+        "to", "VERSION",
+        "The version to migrate to; by default the model's current version, or the newest if none is marked as "
+            + "current.")
     static let mapping = value(
         "mapping", "PATH", "A mapping model (.xcmappingmodel, .cdm) to use, or a folder of them.", completes: .files)
     static let inPlace = flag(

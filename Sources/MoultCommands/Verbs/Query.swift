@@ -46,7 +46,8 @@ extension Verb {
 extension Option {
     static let exact = flag(
         "exact",
-        "In CSV, leave texts unchanged that a spreadsheet would read as formulas; by default they get a ' in front.")
+        "In CSV, leave strings that a spreadsheet would read as formulas unchanged. By default, they get a leading "
+            + "apostrophe.")
 }
 
 extension Console {

@@ -7,7 +7,7 @@ extension Verb {
         "repair", "Repair a store: missing tables, columns, indexes and history, and rows that contradict each other.",
         discussion: """
             Looks for these faults, by the names that --only takes:
-            \(names(of: RepairRule.byDefault)).
+            \(list(of: RepairRule.byDefault))
             Objects that are their own ancestors are a fault only with --only cycles, because Core Data allows them.
             If a store lacks some tables, columns or indexes of its current version, they are created as Core Data would
             create them, with the model's default values. If tables or columns were missing, or an index did not match
@@ -15,9 +15,10 @@ extension Verb {
             A repair works as a migration does: backed up, changed on a copy, verified, then committed. No object is
             deleted: what cannot stay goes to the quarantine, and moult quarantine restore puts it back. --dry-run does
             all of this on a copy that is not kept, and names each fault. If more than a quarter of an entity's objects,
-            and more than twelve, would go to the quarantine, the repair is refused (--allow-large-quarantine): the
-            cause is then more likely a single fault of the table. Exits with 1 if a fault is left, or if moult validate
-            finds one that no rule is for; the remarks name it.
+            and more than twelve, would go to the quarantine, the repair is refused unless you give
+            --allow-large-quarantine: so many faults are more likely one fault of the table than a fault of each object.
+            Exits with 1 if a fault is left, or if moult validate finds a fault that no repair rule fixes; the remarks
+            name it.
             For damaged pages use moult salvage, for rules of an app moult validate --rules --fix.
             """,
         operands: [.store], options: [.model, only, .allowLargeQuarantine, .dryRun, .backups, .order],
@@ -69,6 +70,11 @@ extension Verb {
 
     fileprivate static func names(of rules: Set<RepairRule>) -> String {
         RepairRule.allCases.filter(rules.contains).map(\.rawValue).joined(separator: ", ")
+    }
+
+    /// A line for each rule: its name and what it finds.
+    private static func list(of rules: Set<RepairRule>) -> String {
+        RepairRule.allCases.filter(rules.contains).map { "\($0.rawValue): \($0.fault)" }.joined(separator: "\n")
     }
 
     fileprivate static let only = Option.value(
@@ -143,5 +149,25 @@ extension RepairReport {
             lines.append("\(rows) \(left == 1 ? "is" : "are") left: the right value is not known.")
         }
         return lines
+    }
+}
+
+extension RepairRule {
+    /// What it finds, in a few words.
+    fileprivate var fault: String {
+        switch self {
+        case .tables: "tables that the model needs and the store lacks"
+        case .columns: "columns that a table lacks"
+        case .indexes: "indexes that are missing, are on other columns, or do not match their table"
+        case .history: "missing tables and columns of persistent history, and rows of it that refer to nothing"
+        case .numbers: "wrong entity numbers of rows and references"
+        case .dangling: "references to objects that do not exist"
+        case .inverses: "one-to-one relationships whose two ends disagree"
+        case .duplicates: "objects with equal unique values, and repeated pairs of join tables"
+        case .orphans: "objects without the destination of a required relationship"
+        case .cycles: "objects that are their own ancestors"
+        case .counts: "derived @count attributes with a wrong count"
+        case .keyCounters: "values of Z_PRIMARYKEY.Z_MAX below a key in use"
+        }
     }
 }

@@ -5,11 +5,12 @@ import MoultSystem
 
 extension Verb {
     static let resume = Verb(
-        "resume", "Finish an interrupted run: recover the store, and migrate it if it is still the old one.",
+        "resume", "Finish an interrupted run: recover the store and, with --model, complete the migration.",
         discussion: """
             Without --model the store is only recovered: a run that died after its commit is completed, and one that
-            died before it is undone. Leftover files are removed. STORE may also be the target of a migration with
-            --into that died before it made that file.
+            died before it is undone. Leftover files are removed. With --model, the store is then migrated, unless it
+            already is of the new version. STORE may also be the new store of an interrupted moult migrate --into. If
+            that file does not exist yet, what is left of the run is removed.
             """,
         operands: [.store], options: migrateOptions,
         examples: ["moult resume forum.sqlite", "moult resume forum.sqlite --model Forum.xcdatamodeld"]

@@ -21,7 +21,9 @@ extension Verb {
         return try restore(backup, invocation, console)
     }
 
-    private static let to = Option.value("to", "BACKUP|VERSION", "A backup, or a version for its newest backup.")
+    private static let to = Option.value(
+        "to", "BACKUP|VERSION",
+        "The backup to restore: its name or path, or a version, whose newest backup is then restored.")
 
     static func restore(_ backup: StoreBackup, _ invocation: Invocation, _ console: Console) throws -> ExitCode {
         let store = try invocation.required(Operand.store)

@@ -5,17 +5,18 @@ import MoultSystem
 
 extension Verb {
     static let schema = Verb(
-        "schema", "Export the versions of a model, such as those of an app's Swift types, or propose a version number.",
+        "schema", "Export every version of a model as JSON and .xcdatamodel, or propose the next version number.",
         subverbs: [export, schemaBump])
 
     private static let export = Verb(
         "export", "Write every version of the model as JSON and as an .xcdatamodel.",
         discussion: """
-            An app's own tool exports the app's versions. The files describe the app's Swift types; moult lock pins
-            them, and every other verb accepts them as --model where the app is not available. With a store as --model,
-            the model inside that store is written. FOLDER gets one NAME.json for each version, and a bundle with all of
-            them in Xcode's form. Other files stay. A file of the same name is replaced if its entities have the same
-            version hashes. Otherwise the command is refused unless you give --replace.
+            An app's own tool exports the app's versions, such as those of its SwiftData types. Other verbs accept the
+            exported files as a model, so plain moult can work on the app's stores without the app's code. moult lock
+            records the hashes of the exported versions, so that a later change to a released one is noticed. With a
+            store as --model, the model inside that store is written. FOLDER gets one NAME.json for each version, and a
+            bundle with all of them in Xcode's form. Other files stay. A file of the same name is replaced if its
+            entities have the same version hashes. Otherwise the command is refused unless you give --replace.
             """,
         operands: [folder], options: [.model, .order, name, replaces],
         examples: [

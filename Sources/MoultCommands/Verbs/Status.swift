@@ -9,7 +9,7 @@ extension Verb {
             version, and 4 if it is not a Core Data store. Without --model, the store is compared with the model inside
             it, which shows whether the two agree.
             """,
-        operands: [.store], options: [.model, .target, .check, .order],
+        operands: [.store], options: [.model, compared, .checking("the store is behind"), .order],
         examples: [
             "moult status forum.sqlite --model Forum.xcdatamodeld",
             "moult status forum.sqlite --model Forum.xcdatamodeld --json",
@@ -26,4 +26,9 @@ extension Verb {
         case .notCoreData: return .unusable
         }
     }
+
+    private static let compared = Option.value(
+        Option.target.name, "VERSION",
+        "The version to compare the store with; by default the model's current version, or the newest if none is "
+            + "marked as current.")
 }

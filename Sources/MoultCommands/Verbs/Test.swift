@@ -9,16 +9,17 @@ extension Verb {
     static let test = Verb(
         "test", "Test a migration on a copy with injected faults, or by killing it; the store is unchanged.",
         discussion: """
-            With --crash the migration runs repeatedly on a copy, each time with one fault: the process dies, the
-            machine loses power and everything that was not synchronised, a write is torn, the disk fails or is full,
-            SQLite runs out of memory, or the clock jumps. With --kill it runs in a process that is really killed.
+            With --crash the migration runs repeatedly on a copy, each time with one fault: the process dies, the power
+            fails and writes that were not synchronised to the disk are lost, a write is torn, the disk fails or is
+            full, SQLite runs out of memory, or the clock jumps. With --kill it runs in a process that is really killed.
             After each fault, the rows must be those of the old store or of the new one. The store must recover, and
             become the new one when the migration runs again. Its backups must be sound. Exits with 1 if one of these
             does not hold.
 
-            The code of an app's own tool runs each time, with everything that it does outside the store. It may read
-            the clock and make identifiers: if two undisturbed runs leave different values in a column, only whether a
-            row has a value is compared for that column, and the report names it.
+            In an app's own tool, the app's migration code runs in every trial. So does whatever that code does outside
+            the store, such as sending a request. The code may read the clock and make identifiers: if two undisturbed
+            runs leave different values in a column, only whether a row has a value is compared for that column, and the
+            report names it.
             """,
         operands: [.store],
         options: [

@@ -57,7 +57,8 @@ extension Verb {
     }
 
     private static let full = Option.flag(
-        "full", "Also look for cycles and wrong derived counts.")
+        "full",
+        "Also look for objects that are their own ancestors, and for derived @count attributes with a wrong count.")
     private static let values = Option.flag(
         "values", "Print what the faulty rows hold, not only their keys.")
     private static let source = Option.value(

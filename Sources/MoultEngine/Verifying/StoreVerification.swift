@@ -61,7 +61,7 @@ package struct StoreVerification: Sendable {
 
     private func verifyInPlace(_ connection: Connection) throws {
         let layout = try StoreLayout(actual: StoreSnapshot(connection), model: plan.target.model)
-        try refuse(layout.findings.filter { $0.severity == .error })
+        try refuse(layout.noticed.filter { $0.severity == .error })
         var shape = StoreShape(plan.destination, withObjects: false)
         shape.history = StoreShape.history(of: plan.destination)
         try refuse(StoreVerifier(connection, shape: shape).structure())

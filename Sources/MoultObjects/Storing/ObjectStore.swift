@@ -22,7 +22,7 @@ package final class ObjectStore {
     package let layout: StoreLayout
     package let isReadOnly: Bool
     /// What is worth knowing of the store, such as a derived attribute that nothing keeps.
-    package let findings: [Finding]
+    package var findings: [Finding] { layout.findings + writer.findings }
     package let system: any System
 
     let connection: Connection
@@ -143,7 +143,6 @@ package final class ObjectStore {
             connection, layout: opened.layout, external: ExternalFiles(external, system), recomputed: recomputed,
             on: system)
         try FormatFunctions.register(on: connection)
-        findings = opened.layout.findings + writer.findings
         history =
             keepsHistory
             ? HistoryWriter(

@@ -26,7 +26,7 @@ struct OpenedStore {
         let expected = try configuration.map { try version.restricted(to: $0).hashes } ?? version.hashes
         try Self.check(snapshot.hashes, expected, path: path)
         layout = try StoreLayout(actual: snapshot, model: model)
-        if let fault = layout.findings.first(where: { $0.severity == .error }) {
+        if let fault = layout.noticed.first(where: { $0.severity == .error }) {
             throw MigrationError(
                 .storeCorrupted, fault.message, place: fault.place, remedy: MigrationError.damagedStoreRemedy)
         }

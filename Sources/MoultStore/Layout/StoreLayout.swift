@@ -17,8 +17,10 @@ package struct StoreLayout: Sendable, Equatable {
     package private(set) var virtualTables: [VirtualTable] = []
     /// Whether the store has the tables of persistent history.
     package private(set) var hasHistory = false
-    /// Findings for what Core Data writes in an unknown way.
-    package private(set) var findings: [Finding] = []
+    /// What was noticed while the layout was made, without what its indexes say.
+    package private(set) var noticed: [Finding] = []
+    /// The entities that a real store holds, by their numbers; nil for a new layout, which has the indexes of its model.
+    private var actualNumbering: EntityNumbering?
 
     private let tablePositions: [String: Int]
     private let numbersByTable: [String: [Int]]
@@ -27,7 +29,7 @@ package struct StoreLayout: Sendable, Equatable {
     private let joinPlaces: [String: Int]
     private var indexesByTable: [String: [IndexDefinition]] = [:]
     private let entityNames: [Int: String]
-    private let storages: [RelationshipReference: RelationshipStorage]
+    private let storages: Once<[RelationshipReference: RelationshipStorage]>
 
     package init(
         model: ManagedObjectModel, level: FrameworkLevel, entityNumbers: [String: Int], tables: [EntityTable],
@@ -44,19 +46,19 @@ package struct StoreLayout: Sendable, Equatable {
         places = Dictionary(tables.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         joinPlaces = Dictionary(joinTables.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         entityNames = Dictionary(entityNumbers.map { ($1, $0) }, uniquingKeysWith: { $0 < $1 ? $0 : $1 })
-        numbersByTable = Dictionary(
-            entityNumbers.compactMap { name, number in
-                model.entity(name).flatMap { byRoot[model.root(of: $0).name] }.map { (tables[$0].name, [number]) }
-            }, uniquingKeysWith: +
-        ).mapValues { $0.sorted() }
-        storages = RelationshipStorage.all(
-            of: model, joinTables: joinTables, tables: { root in byRoot[root].map { tables[$0] } })
+        var numbersByTable: [String: [Int]] = [:]
+        for (name, number) in entityNumbers.sorted(by: { $0.value < $1.value }) {
+            guard let entity = model.entity(name), let place = byRoot[model.root(of: entity).name] else { continue }
+            numbersByTable[tables[place].name, default: []].append(number)
+        }
+        self.numbersByTable = numbersByTable
+        storages = Once()
     }
 
     /// The same tables with what else the store has.
     func with(
         indexes: [IndexDefinition], triggers: [TriggerDefinition], virtualTables: [VirtualTable], hasHistory: Bool,
-        findings: [Finding]
+        noticed: [Finding], actualNumbering: EntityNumbering? = nil
     ) -> StoreLayout {
         var layout = self
         layout.indexes = indexes
@@ -64,7 +66,8 @@ package struct StoreLayout: Sendable, Equatable {
         layout.triggers = triggers
         layout.virtualTables = virtualTables
         layout.hasHistory = hasHistory
-        layout.findings = findings
+        layout.noticed = noticed
+        layout.actualNumbering = actualNumbering
         return layout
     }
 
@@ -74,10 +77,13 @@ package struct StoreLayout: Sendable, Equatable {
             model: model, level: level, entityNumbers: entityNumbers, tables: tables, joinTables: joinTables
         ).with(
             indexes: indexes, triggers: triggers, virtualTables: virtualTables, hasHistory: hasHistory,
-            findings: findings)
+            noticed: noticed, actualNumbering: actualNumbering)
     }
 
     package var framework: Int { level.number }
+
+    /// Findings for what Core Data writes in an unknown way, and for what a real store has or lacks.
+    package var findings: [Finding] { noticed + (actualNumbering.map(indexFindings) ?? []) }
 }
 
 // MARK: - Lookups
@@ -106,7 +112,10 @@ extension StoreLayout {
     /// Where a relationship, declared or inherited, keeps its destinations; nil for one that is not stored.
     package func storage(ofRelationship name: String, in entity: EntityDescription) -> RelationshipStorage? {
         guard let declaring = model.declaringEntity(of: name, in: entity) else { return nil }
-        return storages[RelationshipReference(entity: declaring.name, name: name)]
+        return storages.value {
+            RelationshipStorage.all(
+                of: model, joinTables: joinTables, tables: { root in tablePositions[root].map { tables[$0] } })
+        }[RelationshipReference(entity: declaring.name, name: name)]
     }
 
     /// The numbers of `entity` and of every entity below it, ascending: what `Z_ENT` may hold in its rows.

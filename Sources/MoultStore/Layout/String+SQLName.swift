@@ -3,18 +3,16 @@ import MoultSQLite
 extension String {
     /// The name as Core Data writes it, bare; quoted only where SQLite would not read it as one name.
     package var sqlName: String {
-        let isBare =
-            !isEmpty
-            && utf8.enumerated().allSatisfy { position, byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "_"), 0x80...:
-                    true
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "$"): position > 0
-                default: false
-                }
+        let isBare = utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "$"), 0x80...:
+                true
+            default: false
             }
-        return isBare ? self : quotedName
+        }
+        guard isBare, let first = utf8.first else { return quotedName }
+        return first == UInt8(ascii: "$") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) ? quotedName : self
     }
 }
 

@@ -64,73 +64,90 @@ extension Catalogue.Entry {
     }
 }
 
-extension Connection {
-    /// The columns of every table but the virtual ones, whose modules this SQLite may not have.
-    ///
-    /// The text of a table as Core Data writes it says its columns; SQLite is asked about any other.
-    func columns(of tables: [Catalogue.Entry]) throws -> [String: [Catalogue.Column]] {
-        var columns: [String: [Catalogue.Column]] = [:]
-        columns.reserveCapacity(tables.count)
-        for table in tables where !table.isVirtual {
-            columns[table.name] = try table.plainColumns ?? columnsBySQLite(of: table.name)
+/// The columns of a store's tables, in their order: read out of a table's text where Core Data wrote it, when they are
+/// asked for.
+package struct TableColumns: Sendable, Equatable {
+    private let catalogue: Catalogue
+    /// What SQLite says of the tables with any other text; nil where it could not be asked.
+    private let asked: [String: [Catalogue.Column]?]
+
+    /// - Parameter asking: SQLite's answer for a table whose text does not say its columns plainly.
+    package init(of catalogue: Catalogue, asking: (String) throws -> [Catalogue.Column]?) rethrows {
+        self.catalogue = catalogue
+        var asked: [String: [Catalogue.Column]?] = [:]
+        for table in catalogue.tables where !table.isVirtual && !table.isPlain {
+            asked.updateValue(try asking(table.name), forKey: table.name)
         }
-        return columns
+        self.asked = asked
     }
 
-    private func columnsBySQLite(of table: String) throws -> [Catalogue.Column] {
-        try rows(
-            "SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_info(?) ORDER BY cid", [.text(table)]
-        ) { row in
-            Catalogue.Column(
-                name: row.text(0) ?? "", declaredType: row.text(1) ?? "", isNotNull: row.integer(2) != 0,
-                defaultValue: row.text(3), primaryKeyPosition: Int(row.integer(4)))
-        }
+    /// Nil for a table that is not there, for a virtual one, whose module this SQLite may not have, and where SQLite could
+    /// not be asked.
+    package subscript(table: String) -> [Catalogue.Column]? {
+        if let known = asked[table] { return known }
+        guard let entry = catalogue.table(table), !entry.isVirtual else { return nil }
+        return entry.plainColumns
     }
+
+    /// Whether the columns of a table of the catalogue that is not virtual can be said.
+    func isKnown(_ table: String) -> Bool { asked[table].map { $0 != nil } ?? true }
 }
 
 extension Catalogue.Entry {
-    /// The columns that the table's text says, where each is just a name and a type of Core Data's:
-    /// `CREATE TABLE ZITEM ( Z_PK INTEGER PRIMARY KEY, ZTITLE VARCHAR )`. Nil for any other text.
+    /// Whether the table's text is as Core Data writes it, where each column is just a name and a type:
+    /// `CREATE TABLE ZITEM ( Z_PK INTEGER PRIMARY KEY, ZTITLE VARCHAR )`. Core Data's own tables, and a table with a column
+    /// that was added later, have no space inside the parentheses.
+    package var isPlain: Bool { forEachPlainColumn { _, _, _ in } }
+
+    /// The columns that such a text says; nil for any other text.
     package var plainColumns: [Catalogue.Column]? {
-        guard let sql, sql.hasSuffix(" )") else { return nil }
-        let start = "CREATE TABLE \(name) ( "
-        guard sql.hasPrefix(start) else { return nil }
         var columns: [Catalogue.Column] = []
-        var rest = sql.utf8.dropFirst(start.utf8.count).dropLast(2)
-        while !rest.isEmpty {
-            let part = rest.prefix { $0 != UInt8(ascii: ",") }
-            rest = rest[part.endIndex...]
-            if !rest.isEmpty {
-                rest = rest.dropFirst()
-                guard rest.first == UInt8(ascii: " ") else { return nil }
-                rest = rest.dropFirst()
-            }
-            guard let column = Catalogue.Column(plain: part) else { return nil }
-            columns.append(column)
+        let isPlain = forEachPlainColumn { name, type, isKey in
+            columns.append(
+                Catalogue.Column(
+                    name: String(decoding: name, as: UTF8.self), declaredType: type, primaryKeyPosition: isKey ? 1 : 0))
         }
-        return columns.isEmpty ? nil : columns
+        return isPlain ? columns : nil
+    }
+
+    private static let plainTypes = ["INTEGER", "VARCHAR(255)", "VARCHAR", "FLOAT", "DECIMAL", "TIMESTAMP", "BLOB"]
+        .map { (name: $0, bytes: Array($0.utf8)) }
+    private static let primaryKey = Array(" PRIMARY KEY".utf8)
+
+    /// - Parameter body: given the bytes of a name, the type, and whether the column is the primary key.
+    /// - Returns: false where something else than such columns is found; `body` may have been called then.
+    private func forEachPlainColumn(_ body: (Slice<UnsafeBufferPointer<UInt8>>, String, Bool) -> Void) -> Bool {
+        let start = "CREATE TABLE \(name) ("
+        guard var sql, sql.hasPrefix(start), sql.hasSuffix(")") else { return false }
+        return sql.withUTF8 { bytes in
+            var rest = bytes[...].dropFirst(start.utf8.count).dropLast()
+            if rest.first == UInt8(ascii: " ") { rest = rest.dropFirst() }
+            if rest.last == UInt8(ascii: " ") { rest = rest.dropLast() }
+            while !rest.isEmpty {
+                let name = rest.prefix(while: \.isNameByte)
+                rest = rest[name.endIndex...]
+                guard let first = name.first, !(0x30...0x39).contains(first), !name.isConstraint,
+                    rest.popFirst() == UInt8(ascii: " "),
+                    let type = Self.plainTypes.first(where: { rest.starts(with: $0.bytes) })
+                else { return false }
+                rest = rest.dropFirst(type.bytes.count)
+                let isKey = rest.starts(with: Self.primaryKey)
+                if isKey { rest = rest.dropFirst(Self.primaryKey.count) }
+                body(name, type.name, isKey)
+                if rest.isEmpty { return true }
+                guard rest.popFirst() == UInt8(ascii: ","), rest.popFirst() == UInt8(ascii: " "), !rest.isEmpty else {
+                    return false
+                }
+            }
+            return false
+        }
     }
 }
 
-extension Catalogue.Column {
-    private static let plainTypes: Set<String> = ["INTEGER", "VARCHAR", "FLOAT", "DECIMAL", "TIMESTAMP", "BLOB"]
-
-    /// A name, a type and perhaps PRIMARY KEY, a space between each two.
-    fileprivate init?(plain text: Substring.UTF8View.SubSequence) {
-        guard let end = text.firstIndex(of: UInt8(ascii: " ")) else { return nil }
-        let name = text[..<end]
-        var type = text[text.index(after: end)...]
-        var position = 0
-        if let space = type.firstIndex(of: UInt8(ascii: " ")) {
-            guard String(Substring(type[space...])) == " PRIMARY KEY" else { return nil }
-            position = 1
-            type = type[..<space]
-        }
-        let declaredType = String(Substring(type))
-        guard let first = name.first, first.isNameByte, !(0x30...0x39).contains(first),
-            name.allSatisfy(\.isNameByte), Self.plainTypes.contains(declaredType)
-        else { return nil }
-        self.init(name: String(Substring(name)), declaredType: declaredType, primaryKeyPosition: position)
+extension Slice<UnsafeBufferPointer<UInt8>> {
+    /// SQLite lets a table end with the name of a constraint without content: `CONSTRAINT BLOB` is no column.
+    fileprivate var isConstraint: Bool {
+        count == 10 && String(decoding: self, as: UTF8.self).uppercased() == "CONSTRAINT"
     }
 }
 

@@ -94,6 +94,6 @@ private struct Candidates {
 
     private func fits(_ model: ManagedObjectModel) -> Bool {
         guard let layout = try? StoreLayout(actual: snapshot, model: model) else { return false }
-        return !layout.findings.contains { $0.severity > .note }
+        return !layout.noticed.contains { $0.severity > .note }
     }
 }

@@ -8,8 +8,7 @@ package struct StoreSnapshot: Sendable, Equatable {
     package let path: String
     /// `sqlite_master`, in its own order.
     package let catalogue: Catalogue
-    /// The columns of each table but the virtual ones, by the table's name, in the table's order.
-    package let columns: [String: [Catalogue.Column]]
+    package let columns: TableColumns
     package let metadata: StoreMetadata
     /// Every row of `Z_PRIMARYKEY` that has a name, by number; those of history and CloudKit too.
     package let primaryKeyRows: [PrimaryKeyRow]
@@ -32,7 +31,7 @@ package struct StoreSnapshot: Sendable, Equatable {
         path = connection.path
         catalogue = try connection.catalogue()
         try Self.checkIsStore(catalogue, connection.path)
-        columns = try connection.columns(of: catalogue.tables)
+        columns = try TableColumns(of: catalogue, asking: { try connection.columns(of: $0) })
         var noticed: [Finding] = []
         metadata = try Self.metadata(connection, columns: columns["Z_METADATA"] ?? [])
         primaryKeyRows = try PrimaryKeyRow.all(connection, columns: columns["Z_PRIMARYKEY"] ?? [], findings: &noticed)
@@ -142,7 +141,7 @@ extension StoreSnapshot {
     }
 
     private static func historyKeys(
-        _ connection: Connection, _ columns: [String: [Catalogue.Column]]
+        _ connection: Connection, _ columns: TableColumns
     ) throws -> [String: Int64] {
         var keys: [String: Int64] = [:]
         for table in historyTables where columns[table]?.contains(where: { $0.name == "Z_PK" }) == true {

@@ -50,7 +50,11 @@ import Testing
         "CREATE TABLE T ( A INTEGER PRIMARY KEY AUTOINCREMENT )", "CREATE TABLE T ( A INTEGER PRIMARY KEY DESC )",
         "CREATE TABLE T ( É VARCHAR )", "CREATE TABLE T ( A INTEGER,\n B VARCHAR )",
         "CREATE TABLE T ( A VARCHAR BLOB )",
-        "CREATE TABLE T ( KEY VARCHAR, A BLOB )",
+        "CREATE TABLE T ( KEY VARCHAR, A BLOB )", "CREATE TABLE T (A INTEGER PRIMARY KEY, B VARCHAR(255), C BLOB)",
+        "CREATE TABLE T ( A INTEGER, CONSTRAINT BLOB )", "CREATE TABLE T (A INTEGER, B VARCHAR(255), constraint BLOB)",
+        "CREATE TABLE T ( A INTEGER, CONSTRAINTS BLOB )", "CREATE TABLE T (  A INTEGER )", "CREATE TABLE T (A INTEGER  )",
+        "CREATE TABLE T (A INTEGER) STRICT", "CREATE TABLE T (A INTEGER PRIMARY KEY) WITHOUT ROWID",
+        "CREATE TABLE T (A VARCHAR(25))",
     ])
     func `the columns that a table's text says are those that SQLite says`(sql: String) throws {
         let connection = try Connection(":memory:", mode: .create)
@@ -66,8 +70,11 @@ import Testing
     }
 
     private static let plainTexts = [
-        "CREATE TABLE T ( A INTEGER PRIMARY KEY, B VARCHAR, c_1 FLOAT )",
+        "CREATE TABLE T ( A INTEGER PRIMARY KEY, B VARCHAR, c_1 FLOAT )", "CREATE TABLE T ( A INTEGER, B VARCHAR)",
+        "CREATE TABLE T (A INTEGER, B VARCHAR )", "CREATE TABLE T ( A VARCHAR(255), B BLOB )",
         "CREATE TABLE T ( A VARCHAR PRIMARY KEY, B BLOB )", "CREATE TABLE T ( KEY VARCHAR, A BLOB )",
+        "CREATE TABLE T (A INTEGER PRIMARY KEY, B VARCHAR(255), C BLOB)",
+        "CREATE TABLE T ( A INTEGER, CONSTRAINTS BLOB )",
     ]
 
     @Test(.enabled(if: Corpus.isAvailable), arguments: Corpus.stores)

@@ -16,16 +16,17 @@ extension Verb {
             output of that process. The largest stores come first. If the run itself is killed, all its processes end,
             and the same command continues.
 
-            --verb runs another verb that takes a store: validate, backup, "backup create", status, export and so on.
-            --with gives it an option; {n} in it is the number of the store: --verb export --with -o --with out/{n}.
+            --verb runs another verb that takes a store, such as validate, status or export. backup means backup create.
+            A verb of two words is written in quotes: --verb "backup verify". --with gives the verb an option; {n} in it
+            is the number of the store: --verb export --with -o --with out/{n}.
 
-            If the manifest has several shards, --shard or a variable of the cluster's scheduler says which one to work on:
+            If the manifest has several shards, --shard or a variable of the scheduler says which one to work on:
             SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, AWS_BATCH_JOB_ARRAY_INDEX or CI_NODE_INDEX. Without them, all are
             worked on, one after the other.
 
             With --canary, a part of the stores of each shard comes first. If more of them fail than --tolerate allows,
-            the run ends before the others. Without --tolerate, the run ends after the canary in any case and waits for
-            approval (with moult fleet submit, no store may fail then). A run with --approve works on the others.
+            the run ends before the others. Without --tolerate, the run always ends after the canary, and the other
+            stores wait for your approval: a run with --approve works on them.
 
             Exits with 0 if all stores are done, 1 if some are not, 5 if it was stopped, 6 if the canary waits for
             approval.
@@ -67,7 +68,8 @@ extension Verb {
         "shard", "I/N", "The shard to work on and the number of shards, such as 3/16; the first is 0.")
     static let jobs = Option.value(
         "jobs", "N", "How many stores to work on at a time; by default one for each processor.")
-    static let deviceJobs = Option.value("device-jobs", "N", "How many of these stores may be on one device.")
+    static let deviceJobs = Option.value(
+        "device-jobs", "N", "How many of these stores may be on the same disk (st_dev); by default there is no limit.")
     static let results = Option.value(
         "results", "FOLDER", "The results folder; by default next to the manifest, with the verb in its name.",
         completes: .folders)
@@ -91,7 +93,8 @@ extension Verb {
     fileprivate static let approve = Option.flag("approve", "Work on the other stores after a canary.")
     fileprivate static let retry = Option.value(
         "retry", "STATES",
-        "Also try again stores in these states: failed, refused, setAside, changed, vanished, rolledBack.")
+        "Retry stores in these states too, separated by commas: "
+            + "failed, refused, setAside, changed, vanished, rolledBack.")
     static let wait = Option.value("wait", "TIME", "How long to wait for another run of the same shard to end.")
 }
 

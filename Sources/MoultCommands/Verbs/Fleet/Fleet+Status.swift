@@ -12,7 +12,7 @@ extension Verb {
             other file. With --check, the exit code is 1 if a store failed; with --tolerate, if more than this part of
             the finished stores failed.
             """,
-        operands: [manifest], options: [results, verb, html, .check, tolerated],
+        operands: [manifest], options: [results, verb, html, .checking("a store failed"), tolerated],
         examples: ["moult fleet status fleet.jsonl", "moult fleet status fleet.jsonl --html fleet.html --json"]
     ) { invocation, console in
         let path = try invocation.required(manifest)

@@ -9,8 +9,9 @@ extension Verb {
         discussion: """
             Writes the jobs into the results folder and submits them with sbatch: an array with a task for each shard,
             which is requeued if a node fails, and a job that merges the results at the end. With --canary, an array for
-            the canary comes first. A job then counts its failures, and the others follow unless more stores failed than
-            --tolerate allows. Without --tolerate no store may fail, whereas moult fleet run waits for approval.
+            the canary comes first. Then a job counts the stores of the canary that failed. The other stores follow only
+            if no more failed than --tolerate allows. Without --tolerate, none may fail; nothing waits for approval,
+            unlike in moult fleet run.
             The manifest, the model, the results and moult itself must be at the same paths on every node. Each store
             must be on the node that gets its shard, or on all nodes.
 
@@ -69,7 +70,8 @@ extension Verb {
         return end ?? true ? .done : .findings
     }
 
-    private static let slurm = Option.flag("slurm", "Submit to Slurm with sbatch.")
+    private static let slurm = Option.flag(
+        "slurm", "Submit to Slurm with sbatch. Required: no other scheduler is supported.")
     private static let partition = Option.value("partition", "NAME", "The partition of the cluster.")
     private static let sbatch = Option.value(
         "sbatch", "OPTION", "An option for sbatch, such as --account=lab. May be given several times.")

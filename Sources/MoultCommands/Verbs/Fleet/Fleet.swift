@@ -18,10 +18,11 @@ extension Verb {
     private static let planFleet = Verb(
         "plan", "Find stores, and write what will happen to each; no store is changed.",
         discussion: """
-            A file is recognised as a store by its content, whatever its name. A ROOT may be a folder, which is
-            searched, a file, or a pattern in quotes. In a device backup, the stores have their names from Manifest.db.
-            A store that is reached twice is listed once. Without -o the manifest is printed. With -o, the same command
-            continues a plan that was stopped.
+            A file is recognised as a store by its content, whatever its name. A ROOT is a file, a pattern in quotes, or
+            a folder, which is then searched. In a backup of a device made by iTunes or the Finder, Manifest.db gives
+            the name that each store has on the device. A store that is reached twice is listed once. Without -o the
+            manifest is printed. With -o, the manifest is written to FILE.part, and renamed to FILE when it is complete.
+            If the plan was stopped, the same command continues it.
 
             --shards fixes the number of shards. Each task of a cluster's array works on one of them.
 
@@ -76,7 +77,8 @@ extension Verb {
     private static let shards = Option.value(
         "shards", "N", "The number of parts that the fleet is divided into; by default 1.")
     private static let manifestFile = Option.value(
-        "out", "FILE", "The manifest; -o for short. Nothing may exist there.", completes: .files)
+        "out", "FILE", "The new manifest; -o for short. Nothing may exist at FILE; an unfinished plan is in FILE.part.",
+        completes: .files)
 }
 
 // MARK: - The model's part

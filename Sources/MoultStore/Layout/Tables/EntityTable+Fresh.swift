@@ -8,21 +8,21 @@ extension EntityTable {
     ) {
         let tree = numbering.tree(of: root, in: model)
         var names = ColumnNames(taken: ["Z_PK", "Z_ENT", "Z_OPT"])
-        var planned: [PlannedColumn] = []
+        // Names are given in the order of the entities, places by group.
+        var groups = [[Column]](repeating: [], count: PlannedColumn.Group.allCases.count)
         for entity in tree {
-            planned += PlannedColumn.columns(
+            for planned in PlannedColumn.columns(
                 declaredBy: entity, in: model, numbering: numbering, keeping: stored)
+            {
+                groups[planned.group.rawValue].append(planned.column(named: names.claim(planned.baseName)))
+            }
         }
         var columns = [
             Column(name: "Z_PK", type: "INTEGER", role: .primaryKey),
             Column(name: "Z_ENT", type: "INTEGER", role: .entity),
             Column(name: "Z_OPT", type: "INTEGER", role: .optimisticLock),
         ]
-        // Names are given in the order of the entities, places by group.
-        let named = planned.map { (group: $0.group, column: $0.column(named: names.claim($0.baseName))) }
-        for group in PlannedColumn.Group.allCases {
-            columns += named.filter { $0.group == group }.map(\.column)
-        }
+        for group in groups { columns += group }
         self.init(
             name: "Z" + root.name.uppercased(), rootEntityName: root.name, columns: columns,
             constraints: level.hasUniqueIndexes ? [] : Self.constraints(of: tree, in: model, columns: columns))

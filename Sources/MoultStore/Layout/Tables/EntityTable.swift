@@ -1,3 +1,5 @@
+import MoultModel
+
 /// The table of one root entity: the rows of that entity and of every entity below it.
 package struct EntityTable: Sendable, Equatable {
     package let name: String
@@ -9,7 +11,8 @@ package struct EntityTable: Sendable, Equatable {
     /// The `CREATE TABLE` statement: for a real store the text its catalogue holds.
     package let sql: String
 
-    private let names: [Column.Role: String]
+    /// The first column of each role.
+    private let names = Once<[Column.Role: String]>()
 
     package init(
         name: String, rootEntityName: String, columns: [Column], constraints: [UniqueConstraint] = [],
@@ -20,7 +23,6 @@ package struct EntityTable: Sendable, Equatable {
         self.columns = columns
         self.constraints = constraints
         self.sql = sql ?? Self.createStatement(name, columns, constraints)
-        names = Dictionary(columns.map { ($0.role, $0.name) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// The new table with further columns of an app's own, placed as `ALTER TABLE … ADD COLUMN` places them.
@@ -31,7 +33,11 @@ package struct EntityTable: Sendable, Equatable {
     }
 
     /// The name of the column that plays `role`.
-    package func column(_ role: Column.Role) -> String? { names[role] }
+    package func column(_ role: Column.Role) -> String? {
+        names.value {
+            Dictionary(columns.map { ($0.role, $0.name) }, uniquingKeysWith: { first, _ in first })
+        }[role]
+    }
 
     /// One column of an entity's table.
     package struct Column: Sendable, Hashable {
@@ -82,9 +88,18 @@ package struct EntityTable: Sendable, Equatable {
         _ name: String, _ columns: [Column], _ constraints: [UniqueConstraint], adding further: [String] = []
     ) -> String {
         let alone = Set(constraints.filter { $0.columns.count == 1 }.flatMap(\.columns))
-        let definitions = columns.map { column in
-            let key = column.role == .primaryKey ? " PRIMARY KEY" : alone.contains(column.name) ? " UNIQUE" : ""
-            return "\(column.name.sqlName) \(column.type)\(key)"
+        var sql = "CREATE TABLE \(name.sqlName) ( "
+        sql.reserveCapacity(40 * columns.count)
+        for (position, column) in columns.enumerated() {
+            if position > 0 { sql += ", " }
+            sql += column.name.sqlName
+            sql += " "
+            sql += column.type
+            if column.role == .primaryKey {
+                sql += " PRIMARY KEY"
+            } else if !alone.isEmpty, alone.contains(column.name) {
+                sql += " UNIQUE"
+            }
         }
         let compound = constraints.filter { $0.columns.count > 1 }.map { constraint in
             let label = constraint.columns.joined(separator: "_")
@@ -92,7 +107,6 @@ package struct EntityTable: Sendable, Equatable {
         }
         let space = compound.isEmpty ? " " : ""
         let added = further.map { ", \($0)" }.joined()
-        return "CREATE TABLE \(name.sqlName) ( \(definitions.joined(separator: ", "))\(space)\(added)"
-            + "\(compound.joined()))"
+        return sql + "\(space)\(added)\(compound.joined()))"
     }
 }

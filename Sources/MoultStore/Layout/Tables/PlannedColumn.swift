@@ -8,7 +8,7 @@ struct PlannedColumn {
     let role: EntityTable.Column.Role
 
     /// The groups of columns, in the order of the table.
-    enum Group: CaseIterable {
+    enum Group: Int, CaseIterable {
         case integers, orders, floats, decimals, strings, uris, uuids, transformables, binaries
     }
 
@@ -21,10 +21,11 @@ struct PlannedColumn {
         declaredBy entity: EntityDescription, in model: ManagedObjectModel, numbering: EntityNumbering,
         keeping stored: StoredNames
     ) -> [PlannedColumn] {
-        attributeColumns(of: entity)
-            + toOneColumns(of: entity, model, numbering)
-            + inverselessColumns(into: entity, model, numbering)
-            + orderColumns(of: entity, model, numbering, stored)
+        var columns = attributeColumns(of: entity)
+        columns += toOneColumns(of: entity, model, numbering)
+        columns += inverselessColumns(into: entity, model, numbering)
+        columns += orderColumns(of: entity, model, numbering, stored)
+        return columns
     }
 
     private init(_ baseName: String, _ group: Group, _ role: EntityTable.Column.Role) {
@@ -46,14 +47,18 @@ struct PlannedColumn {
 
     /// A leaf of a composite attribute has a path for its name, whose end names the column.
     private static func attributeColumns(of entity: EntityDescription) -> [PlannedColumn] {
-        entity.attributes.flatMap { attribute -> [PlannedColumn] in
-            guard attribute.type == .composite else {
-                return PlannedColumn(attribute, named: attribute.name[...], of: entity).map { [$0] } ?? []
+        var columns: [PlannedColumn] = []
+        columns.reserveCapacity(entity.attributes.count + entity.relationships.count)
+        for attribute in entity.attributes {
+            if attribute.type != .composite {
+                if let column = PlannedColumn(attribute, named: attribute.name[...], of: entity) { columns.append(column) }
+                continue
             }
-            return attribute.leaves.compactMap { leaf in
+            columns += attribute.leaves.compactMap { leaf in
                 PlannedColumn(leaf, named: leaf.name.split(separator: ".").last ?? "", of: entity)
             }
         }
+        return columns
     }
 
     /// Each to-one by name; next to it the destination's entity number where the destination has sub-entities.

@@ -4,7 +4,7 @@ import MoultSQLite
 /// The tables of a store. Entities and relationships claim theirs one after the other.
 struct CatalogueTables {
     private let catalogue: Catalogue
-    private let columns: [String: [Catalogue.Column]]
+    private let columns: TableColumns
     private var claimed: Set<String> = []
     /// The tables by their names in capitals, which SQLite's names are equal in.
     private let byName: [String: [Catalogue.Entry]]
@@ -13,8 +13,7 @@ struct CatalogueTables {
 
     init(_ snapshot: StoreSnapshot) { self.init(snapshot.catalogue, columns: snapshot.columns) }
 
-    /// - Parameter columns: of each table, by its name.
-    init(_ catalogue: Catalogue, columns: [String: [Catalogue.Column]]) {
+    init(_ catalogue: Catalogue, columns: TableColumns) {
         self.catalogue = catalogue
         self.columns = columns
         byName = Dictionary(grouping: catalogue.tables) { $0.name.uppercased() }
@@ -26,7 +25,9 @@ struct CatalogueTables {
     struct Table {
         let name: String
         let sql: String
-        let columns: [Catalogue.Column]
+        fileprivate let allColumns: TableColumns
+
+        var columns: [Catalogue.Column] { allColumns[name] ?? [] }
     }
 
     /// The first unclaimed table that `fits`, in the order of the catalogue, of those that have one of the names. All
@@ -48,8 +49,8 @@ struct CatalogueTables {
 
     private mutating func claim(among entries: [Catalogue.Entry], where fits: (Table) -> Bool) -> Table? {
         for entry in entries where !claimed.contains(entry.name) && !entry.isVirtual {
-            guard let columns = columns[entry.name] else { continue }
-            let table = Table(name: entry.name, sql: entry.sql ?? "", columns: columns)
+            guard columns.isKnown(entry.name) else { continue }
+            let table = Table(name: entry.name, sql: entry.sql ?? "", allColumns: columns)
             guard fits(table) else { continue }
             claimed.insert(entry.name)
             return table

@@ -21,19 +21,19 @@ extension StoreLayout {
         let bare = StoreLayout(
             model: model, level: snapshot.framework, entityNumbers: numbering.numbers, tables: reading.tables,
             joinTables: reading.joinTables)
-        let indexes = snapshot.indexes(of: bare)
-        findings += reading.findings + bare.indexFindings(indexes, numbering: numbering)
+        findings += reading.findings
         if snapshot.metadata.hasDeferredWork { findings = findings.map(\.asDeferred) }
         self = bare.with(
-            indexes: indexes, triggers: snapshot.catalogue.triggerDefinitions,
-            virtualTables: snapshot.catalogue.virtualTables, hasHistory: snapshot.hasHistory, findings: findings)
+            indexes: snapshot.indexes(of: bare), triggers: snapshot.catalogue.triggerDefinitions,
+            virtualTables: snapshot.catalogue.virtualTables, hasHistory: snapshot.hasHistory, noticed: findings,
+            actualNumbering: numbering)
     }
 
     /// Indexes that the model does not ask for, left by earlier migrations, and such as it asks for in vain.
-    private func indexFindings(_ actual: [IndexDefinition], numbering: EntityNumbering) -> [Finding] {
+    func indexFindings(_ numbering: EntityNumbering) -> [Finding] {
         let expected = Set(IndexDefinition.all(of: self, numbering: numbering).definitions.map(\.name))
-        let found = Set(actual.map(\.name))
-        let left = actual.map(\.name).filter { !expected.contains($0) }.map { name in
+        let found = Set(indexes.map(\.name))
+        let left = indexes.map(\.name).filter { !expected.contains($0) }.map { name in
             Finding(
                 code: "index-left-over", severity: .note, place: name,
                 message: "The model has no index \(name); an earlier migration may have left it.")

@@ -22,7 +22,7 @@ extension StoreLayout {
         self = bare.with(
             indexes: snapshot.indexes(of: bare), triggers: snapshot.catalogue.triggerDefinitions,
             virtualTables: snapshot.catalogue.virtualTables, hasHistory: snapshot.hasHistory,
-            findings: findings + gaps.findings + reading.findings)
+            noticed: findings + gaps.findings + reading.findings)
     }
 
     /// By names alone where something is missing: then no number or table is assigned by elimination.

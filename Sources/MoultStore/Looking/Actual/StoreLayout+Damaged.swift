@@ -6,10 +6,9 @@ extension StoreLayout {
     /// the columns that a table lacks.
     ///
     /// - Parameters:
-    ///   - columns: of each table, by its name.
     ///   - numbers: of the entities, by their names, as far as they can be read.
     package init(
-        damaged catalogue: Catalogue, columns: [String: [Catalogue.Column]], numbers: [String: Int],
+        damaged catalogue: Catalogue, columns: TableColumns, numbers: [String: Int],
         model: ManagedObjectModel, framework: Int
     ) {
         let level = FrameworkLevel(framework)
