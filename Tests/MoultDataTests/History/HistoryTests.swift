@@ -103,10 +103,11 @@ import Testing
         context.insert(Book("Persuasion"))
         try context.save()
         let own = try SQLiteShell.run(
-            path, """
-                SELECT t.Z_PK FROM ATRANSACTION t JOIN ATRANSACTIONSTRING s ON s.Z_PK = t.ZAUTHORTS
-                WHERE s.ZNAME = 'own' ORDER BY 1
-                """
+            path,
+            """
+            SELECT t.Z_PK FROM ATRANSACTION t JOIN ATRANSACTIONSTRING s ON s.Z_PK = t.ZAUTHORTS
+            WHERE s.ZNAME = 'own' ORDER BY 1
+            """
         ).split(separator: "\n").compactMap { Int64($0) }
         #expect(tokens.map { $0?.tokenValue?.values.first } == own && own == [1, 3])
         let first = try #require(tokens[0])

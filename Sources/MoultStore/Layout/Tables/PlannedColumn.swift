@@ -51,7 +51,9 @@ struct PlannedColumn {
         columns.reserveCapacity(entity.attributes.count + entity.relationships.count)
         for attribute in entity.attributes {
             if attribute.type != .composite {
-                if let column = PlannedColumn(attribute, named: attribute.name[...], of: entity) { columns.append(column) }
+                if let column = PlannedColumn(attribute, named: attribute.name[...], of: entity) {
+                    columns.append(column)
+                }
                 continue
             }
             columns += attribute.leaves.compactMap { leaf in
