@@ -1,5 +1,7 @@
+import MoultModel
+
 /// What `sqlite_master` of a database says, in its own order.
-package struct Catalogue: Sendable, Hashable {
+package struct Catalogue: Sendable, Equatable {
     package enum Kind: String, Sendable, Hashable { case table, index, trigger, view }
 
     /// One row of `sqlite_master`.
@@ -58,27 +60,32 @@ package struct Catalogue: Sendable, Hashable {
     package let entries: [Entry]
     package let tables: [Entry]
     private let places: [String: Int]
-    private let indexesByTable: [String: [Entry]]
-    private let indexesByName: [String: Entry]
+    private let indexesByTable = Once<[String: [Entry]]>()
+    private let indexesByName = Once<[String: Entry]>()
 
     package init(entries: [Entry]) {
         self.entries = entries
-        let indexes = entries.filter { $0.kind == .index }
-        indexesByTable = Dictionary(grouping: indexes, by: \.tableName)
-        indexesByName = Dictionary(indexes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         tables = entries.filter { $0.kind == .table }
         places = Dictionary(tables.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     package func table(_ name: String) -> Entry? { places[name].map { tables[$0] } }
 
-    package func index(_ name: String) -> Entry? { indexesByName[name] }
+    private var indexes: [Entry] { entries.filter { $0.kind == .index } }
+
+    package func index(_ name: String) -> Entry? {
+        indexesByName.value {
+            Dictionary(indexes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        }[name]
+    }
 
     /// Where a table stands among all tables.
     package func place(ofTable name: String) -> Int? { places[name] }
 
     /// In the order of the catalogue.
-    package func indexes(of table: String) -> [Entry] { indexesByTable[table] ?? [] }
+    package func indexes(of table: String) -> [Entry] {
+        indexesByTable.value { Dictionary(grouping: indexes, by: \.tableName) }[table] ?? []
+    }
 }
 
 extension Connection {

@@ -95,60 +95,93 @@ package struct TableColumns: Sendable, Equatable {
 
 extension Catalogue.Entry {
     /// Whether the table's text is as Core Data writes it, where each column is just a name and a type:
-    /// `CREATE TABLE ZITEM ( Z_PK INTEGER PRIMARY KEY, ZTITLE VARCHAR )`. Core Data's own tables, and a table with a column
-    /// that was added later, have no space inside the parentheses.
-    package var isPlain: Bool { forEachPlainColumn { _, _, _ in } }
+    /// `CREATE TABLE ZITEM ( Z_PK INTEGER PRIMARY KEY, ZTITLE VARCHAR )`. The key of a join table follows its columns. Core
+    /// Data's own tables, and a table with a column that was added later, have no space inside the parentheses.
+    package var isPlain: Bool {
+        forEachPlainColumn { _, _, _ in }.map { keys in keys.isEmpty || plainColumns != nil } ?? false
+    }
 
     /// The columns that such a text says; nil for any other text.
     package var plainColumns: [Catalogue.Column]? {
         var columns: [Catalogue.Column] = []
-        let isPlain = forEachPlainColumn { name, type, isKey in
+        let keys = forEachPlainColumn { name, type, isKey in
             columns.append(
-                Catalogue.Column(
-                    name: String(decoding: name, as: UTF8.self), declaredType: type, primaryKeyPosition: isKey ? 1 : 0))
+                Catalogue.Column(name: String(name), declaredType: type, primaryKeyPosition: isKey ? 1 : 0))
         }
-        return isPlain ? columns : nil
+        guard let keys else { return nil }
+        for (position, key) in keys.enumerated() {
+            guard let place = columns.firstIndex(where: { $0.name == key && $0.primaryKeyPosition == 0 }) else {
+                return nil
+            }
+            columns[place].primaryKeyPosition = position + 1
+        }
+        return columns
     }
 
     private static let plainTypes = ["INTEGER", "VARCHAR(255)", "VARCHAR", "FLOAT", "DECIMAL", "TIMESTAMP", "BLOB"]
         .map { (name: $0, bytes: Array($0.utf8)) }
     private static let primaryKey = Array(" PRIMARY KEY".utf8)
+    private static let keyList = Array("PRIMARY KEY (".utf8)
 
-    /// - Parameter body: given the bytes of a name, the type, and whether the column is the primary key.
-    /// - Returns: false where something else than such columns is found; `body` may have been called then.
-    private func forEachPlainColumn(_ body: (Slice<UnsafeBufferPointer<UInt8>>, String, Bool) -> Void) -> Bool {
+    /// - Parameter body: given a name, the type, and whether the column is the primary key.
+    /// - Returns: the columns of the key that follows the columns; nil where something else is found, even if `body` was
+    ///   called.
+    private func forEachPlainColumn(_ body: (PlainName, String, Bool) -> Void) -> [String]? {
         let start = "CREATE TABLE \(name) ("
-        guard var sql, sql.hasPrefix(start), sql.hasSuffix(")") else { return false }
+        guard var sql, sql.hasPrefix(start), sql.hasSuffix(")") else { return nil }
         return sql.withUTF8 { bytes in
             var rest = bytes[...].dropFirst(start.utf8.count).dropLast()
             if rest.first == UInt8(ascii: " ") { rest = rest.dropFirst() }
             if rest.last == UInt8(ascii: " ") { rest = rest.dropLast() }
             while !rest.isEmpty {
-                let name = rest.prefix(while: \.isNameByte)
-                rest = rest[name.endIndex...]
-                guard let first = name.first, !(0x30...0x39).contains(first), !name.isConstraint,
-                    rest.popFirst() == UInt8(ascii: " "),
+                if rest.starts(with: Self.keyList) { return Self.keys(rest.dropFirst(Self.keyList.count)) }
+                guard let name = PlainName(at: &rest), rest.popFirst() == UInt8(ascii: " "),
                     let type = Self.plainTypes.first(where: { rest.starts(with: $0.bytes) })
-                else { return false }
+                else { return nil }
                 rest = rest.dropFirst(type.bytes.count)
                 let isKey = rest.starts(with: Self.primaryKey)
                 if isKey { rest = rest.dropFirst(Self.primaryKey.count) }
                 body(name, type.name, isKey)
-                if rest.isEmpty { return true }
-                guard rest.popFirst() == UInt8(ascii: ","), rest.popFirst() == UInt8(ascii: " "), !rest.isEmpty else {
-                    return false
-                }
+                if rest.isEmpty { return [] }
+                guard rest.popFirst() == UInt8(ascii: ","), rest.popFirst() == UInt8(ascii: " ") else { return nil }
             }
-            return false
+            return nil
         }
+    }
+
+    /// The names of `A, B)`, where nothing follows.
+    private static func keys(_ list: Slice<UnsafeBufferPointer<UInt8>>) -> [String]? {
+        var rest = list
+        var keys: [String] = []
+        while let name = PlainName(at: &rest) {
+            keys.append(String(name))
+            switch rest.popFirst() {
+            case UInt8(ascii: ")"): return rest.isEmpty ? keys : nil
+            case UInt8(ascii: ",") where rest.popFirst() == UInt8(ascii: " "): continue
+            default: return nil
+            }
+        }
+        return nil
     }
 }
 
-extension Slice<UnsafeBufferPointer<UInt8>> {
-    /// SQLite lets a table end with the name of a constraint without content: `CONSTRAINT BLOB` is no column.
-    fileprivate var isConstraint: Bool {
-        count == 10 && String(decoding: self, as: UTF8.self).uppercased() == "CONSTRAINT"
+/// A name without quotes in the text of a table.
+private struct PlainName {
+    fileprivate let bytes: Slice<UnsafeBufferPointer<UInt8>>
+
+    /// Takes the name at the start of a text away from it; nil if there is none.
+    init?(at text: inout Slice<UnsafeBufferPointer<UInt8>>) {
+        bytes = text.prefix(while: \.isNameByte)
+        guard let first = bytes.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first),
+            // SQLite lets a table end with the name of a constraint without content: `CONSTRAINT BLOB` is no column.
+            bytes.count != 10 || String(decoding: bytes, as: UTF8.self).uppercased() != "CONSTRAINT"
+        else { return nil }
+        text = text[bytes.endIndex...]
     }
+}
+
+extension String {
+    fileprivate init(_ name: PlainName) { self.init(decoding: name.bytes, as: UTF8.self) }
 }
 
 extension UInt8 {

@@ -55,7 +55,12 @@ import Testing
         "CREATE TABLE T ( A INTEGER, CONSTRAINTS BLOB )", "CREATE TABLE T (  A INTEGER )",
         "CREATE TABLE T (A INTEGER  )",
         "CREATE TABLE T (A INTEGER) STRICT", "CREATE TABLE T (A INTEGER PRIMARY KEY) WITHOUT ROWID",
-        "CREATE TABLE T (A VARCHAR(25))",
+        "CREATE TABLE T (A VARCHAR(25))", "CREATE TABLE T ( A INTEGER, B INTEGER, PRIMARY KEY (A, B) )",
+        "CREATE TABLE T ( A INTEGER, B INTEGER, PRIMARY KEY (B, A) )", "CREATE TABLE T ( A INTEGER, PRIMARY KEY (a) )",
+        "CREATE TABLE T ( A INTEGER, B BLOB, PRIMARY KEY (A DESC) )",
+        "CREATE TABLE T ( A INTEGER, PRIMARY KEY (A, A) )",
+        "CREATE TABLE T ( A BLOB, PRIMARY KEY (A), UNIQUE (A) )",
+        "CREATE TABLE T ( A BLOB, PRIMARY KEY (A) ON CONFLICT FAIL )",
     ])
     func `the columns that a table's text says are those that SQLite says`(sql: String) throws {
         let connection = try Connection(":memory:", mode: .create)
@@ -67,7 +72,9 @@ import Testing
         }
         let table = try #require(try connection.catalogue().tables.first { $0.name == "T" })
         if let plain = table.plainColumns { #expect(plain == read) }
-        #expect((table.plainColumns != nil) == Self.plainTexts.contains(sql))
+        #expect(
+            (table.plainColumns != nil) == Self.plainTexts.contains(sql) && table.isPlain == (table.plainColumns != nil)
+        )
     }
 
     private static let plainTexts = [
@@ -76,6 +83,8 @@ import Testing
         "CREATE TABLE T ( A VARCHAR PRIMARY KEY, B BLOB )", "CREATE TABLE T ( KEY VARCHAR, A BLOB )",
         "CREATE TABLE T (A INTEGER PRIMARY KEY, B VARCHAR(255), C BLOB)",
         "CREATE TABLE T ( A INTEGER, CONSTRAINTS BLOB )",
+        "CREATE TABLE T ( A INTEGER, B INTEGER, PRIMARY KEY (A, B) )",
+        "CREATE TABLE T ( A INTEGER, B INTEGER, PRIMARY KEY (B, A) )",
     ]
 
     @Test(.enabled(if: Corpus.isAvailable), arguments: Corpus.stores)

@@ -9,7 +9,9 @@ struct CatalogueTables {
     /// The tables by their names in capitals, which SQLite's names are equal in.
     private let byName: [String: [Catalogue.Entry]]
     /// The tables named `Z_`, a number and a name, by that name without digits around it.
-    private let numbered: [Substring: [Catalogue.Entry]]
+    private lazy var numbered = Dictionary(
+        grouping: catalogue.tables.filter { $0.name.uppercased().hasPrefix("Z_") }
+    ) { $0.name.uppercased().dropFirst(2).withoutDigitsAround }
 
     init(_ snapshot: StoreSnapshot) { self.init(snapshot.catalogue, columns: snapshot.columns) }
 
@@ -17,9 +19,6 @@ struct CatalogueTables {
         self.catalogue = catalogue
         self.columns = columns
         byName = Dictionary(grouping: catalogue.tables) { $0.name.uppercased() }
-        numbered = Dictionary(grouping: catalogue.tables.filter { $0.name.uppercased().hasPrefix("Z_") }) {
-            $0.name.uppercased().dropFirst(2).withoutDigitsAround
-        }
     }
 
     struct Table {

@@ -106,14 +106,12 @@ private struct RowMatching {
     private(set) var numbers: [String: Int] = [:]
     private let rows: [PrimaryKeyRow]
     private let byName: [String: [PrimaryKeyRow]]
-    private let byNumber: [Int: [PrimaryKeyRow]]
     private var matched: Set<Int> = []
     private let model: ManagedObjectModel
 
     init(rows: [PrimaryKeyRow], model: ManagedObjectModel) {
         self.rows = rows
         byName = Dictionary(grouping: rows, by: \.name)
-        byNumber = Dictionary(grouping: rows, by: \.number)
         self.model = model
     }
 
@@ -139,7 +137,7 @@ private struct RowMatching {
         let rows =
             switch candidates {
             case .named(let name): byName[name] ?? []
-            case .numbered(let number): byNumber[number] ?? []
+            case .numbered(let number): rows.filter { $0.number == number }
             case .all: rows
             }
         let fitting = rows.filter {
