@@ -31,7 +31,7 @@ enum ModelFolder {
         guard fstat(descriptor, &record) == 0 else { throw unreadable(path) }
         guard record.st_mode & S_IFMT == S_IFREG else {
             throw MigrationError(
-                .modelInvalid, "This is not a plain file, such as a folder, a pipe or a device.", place: path,
+                .modelInvalid, "This is not a plain file, but for example a folder, a pipe or a device.", place: path,
                 remedy: "Give the path of a model.")
         }
         guard record.st_size <= greatestSize else {

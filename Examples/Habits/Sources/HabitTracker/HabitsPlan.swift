@@ -17,7 +17,7 @@ public enum HabitsPlan: SchemaMigrationPlan {
 
     static let rename = MigrationStage.lightweight(fromVersion: HabitsV2.self, toVersion: HabitsV3.self)
 
-    /// Old and new value side by side: in a custom stage the old one would be gone.
+    /// Old and new value side by side; in a custom stage, willMigrate would have to keep the old one for didMigrate.
     static let countTargets = MigrationStage.transform(from: HabitsV3.Habit.self, to: HabitsV4.Habit.self) { old, new in
         new.target = Int(old.target.prefix { $0.isNumber }) ?? 1
     }
