@@ -16,7 +16,8 @@ extension Verb {
             the rule of an entity or an attribute. replace, the default, writes stand-ins. keep leaves the values as
             they are. shuffle redistributes them at random among the objects of the entity. erase sets them to nil; a
             required attribute gets its default value, or an empty value if it has none. At the end, the bytes of the
-            copy are searched for the texts of the store.
+            copy are searched for every replaced string of four or more characters. If one of twelve bytes or more is
+            found, the copy is removed. A shorter one may be there by chance: the report counts it.
             """,
         operands: [.store], options: [anonymiseOut, rule, anonymiseSeed, .model, .order],
         examples: [

@@ -16,7 +16,7 @@ extension Verb {
             or nothing is.
             """,
         operands: [.store, importPath], options: [importedEntity, importExact, .model, .order],
-        examples: ["moult import forum.sqlite csv", "moult import forum.sqlite csv/User.csv --entity User"]
+        examples: ["moult import forum.sqlite csv", "moult import forum.sqlite csv/User.csv"]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
         let path = try invocation.required(importPath)

@@ -4,7 +4,9 @@ import MoultReport
 
 extension Verb {
     static let runs = Verb(
-        "runs", "List the runs on a store, oldest first: versions, result, backup and losses.", operands: [.store],
+        "runs", "List the runs on a store, oldest first: versions, result, backup and losses.",
+        discussion: "A run is one execution of a verb that changes the store, such as migrate, rollback or repair.",
+        operands: [.store],
         examples: ["moult runs forum.sqlite", "moult runs forum.sqlite --json"]
     ) { invocation, console in
         let runs = try invocation.runs(of: try invocation.required(Operand.store))
