@@ -34,7 +34,12 @@ package struct StoreVerifier {
 
     /// One of the questions that are asked of the rows.
     package enum RowCheck: String, Sendable, CaseIterable {
-        case strangers, references, inverses, required, unique, external
+        case strangers = "entity numbers"
+        case references
+        case inverses
+        case required = "required values"
+        case unique = "unique values"
+        case external = "external files"
     }
 
     /// The faults of the rows.

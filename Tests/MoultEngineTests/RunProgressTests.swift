@@ -56,7 +56,7 @@ struct RunProgressTests {
         check(finishing.all, "finishing")
         // Evenly: the rows that are copied go on to the last report, however many steps each takes.
         let all = finishing.all
-        let start = try #require(all.firstIndex { $0.message == "Make the table ZITEM." })
+        let start = try #require(all.firstIndex { $0.message == "Create the table ZITEM." })
         let end = try #require(all.firstIndex { $0.message == "Copy the rows of ZITEM." })
         let rows = all[start..<end].dropFirst().map(\.rows)
         #expect(rows.count > 10 && Set(rows).count == rows.count, "\(rows)")

@@ -34,7 +34,7 @@ struct StatementTests {
         let error = #expect(throws: MigrationError.self) {
             try Self.script(inPlace: from, try Self.version("2", [mark, marked]))
         }
-        #expect(error?.message.contains("Make the index") == true)
+        #expect(error?.message.contains("Create the index") == true)
     }
 
     private static func script(inPlace from: ModelVersion, _ to: ModelVersion) throws -> StoreScript {

@@ -39,7 +39,8 @@ extension Option {
         "order", "NAMES", "The order of the versions, oldest first, separated by commas.")
     package static let answers = value(
         "answers", "FILE",
-        "The file with the answers that moult answer writes; by default the one next to the model.",
+        "The file in which moult answer records answers about the model, such as renames; by default the one next to "
+            + "the model.",
         completes: .files)
     package static let framework = value(
         "framework", "N", "The framework level of a new store; by default the newest known.")

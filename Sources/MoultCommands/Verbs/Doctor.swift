@@ -8,7 +8,7 @@ extension Verb {
         "doctor", "Report what is wrong with a store, why, and which command helps.",
         discussion: """
             Examines the files, the programs that have them open, runs that did not end, the pages, the version, the
-            migration to the version that the store should be of, the free space, the rows and the backups. Changes
+            migration to the version that the store should have, the free space, the rows and the backups. Changes
             nothing. Exits with 1 if something is wrong; with --bundle, exits with 0 once the archive is written,
             whatever was found.
             --bundle writes an archive for a bug report: versions, hashes, schema, counts, plan, journal and log. It
@@ -49,7 +49,7 @@ extension Verb {
 
     private static let wanted = Option.value(
         Option.target.name, "VERSION",
-        "The version that the store should be of; by default the model's current version, or the newest if none is "
+        "The version that the store should have; by default the model's current version, or the newest if none is "
             + "marked as current.")
     private static let bundle = Option.value(
         "bundle", "FILE", "Write an archive (.tar) for a bug report.", completes: .files)

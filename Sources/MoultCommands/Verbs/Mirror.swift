@@ -135,7 +135,9 @@ extension Verb {
             Option.target.name, "VERSION",
             "The version of the second store; by default the one that mirror start was given."),
         .value(
-            Option.answers.name, "FILE", "The file of answers; by default the one that mirror start was given.",
+            Option.answers.name, "FILE",
+            "The file in which moult answer records answers about the model, such as renames; by default the one that "
+                + "mirror start was given.",
             completes: .files),
         .value(
             Option.mapping.name, "PATH",

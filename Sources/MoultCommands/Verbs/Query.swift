@@ -11,7 +11,7 @@ extension Verb {
             The store is not changed: a statement that writes is refused. You can also query the tables of the store.
             Blobs are base64 in JSON, and x'…' in CSV and tables.
             """,
-        operands: [.store, sql], options: [rowFormat, .exact, .model, .order],
+        operands: [.store, sql], options: [rowFormat, .exact, .model, .order, jsonRows],
         examples: [
             "moult query forum.sqlite \"SELECT name, count(*) AS posts FROM User JOIN Post ON Post.author = User.Z_PK GROUP BY 1\"",
             "moult query forum.sqlite \"SELECT * FROM Forum\" --format csv",
@@ -41,6 +41,8 @@ extension Verb {
     private static let rowFormat = Option.value(
         "format", "NAME", "table (the default), csv, json or jsonl.",
         completes: .words(RowFormat.allCases.map(\.rawValue)))
+    private static let jsonRows = Option.flag(
+        Option.json.name, "The same as --format json; takes precedence over --format.")
 }
 
 extension Option {

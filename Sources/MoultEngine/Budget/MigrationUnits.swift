@@ -31,10 +31,10 @@ package struct MigrationUnits: Sendable {
     private var look: MigrationUnit {
         MigrationUnit(sentence: "Read the rows.", seconds: WorkCost.files + Double(rows) * WorkCost.look)
     }
-    var backup: MigrationUnit { unit("Back the store up.", WorkCost.backup) }
+    var backup: MigrationUnit { unit("Back up the store.", WorkCost.backup) }
     var soundness: MigrationUnit { unit("Check the pages of the backup.", WorkCost.soundness) }
     var digest: MigrationUnit { unit("Compute the digest of the backup.", WorkCost.digest) }
-    var copy: MigrationUnit { unit("Make the working copy.", WorkCost.copy) }
+    var copy: MigrationUnit { unit("Create the working copy.", WorkCost.copy) }
     var pages: MigrationUnit { unit("Check the pages of the new store.", WorkCost.soundness) }
     var commit: MigrationUnit {
         unit(

@@ -237,7 +237,7 @@ extension DeferredRun {
         guard needsBackup(before: tasks), let state = try? StoreState(connection) else { return unit }
         // Copied, and read once more to prove it.
         let seconds = Double(state.size) * (WorkCost.backup + WorkCost.proof)
-        return seconds > unit.seconds ? MigrationUnit(sentence: "Back the store up.", seconds: seconds) : unit
+        return seconds > unit.seconds ? MigrationUnit(sentence: "Back up the store.", seconds: seconds) : unit
     }
 
     private func needsBackup(before tasks: [DeferredTask]) -> Bool {

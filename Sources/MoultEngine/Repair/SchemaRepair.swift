@@ -146,7 +146,7 @@ extension IndexFault {
         }
         return .init(
             .createIndex, index.tableName, "REINDEX main.\(index.name.quotedName)",
-            "Make the index \(index.name) again.")
+            "Create the index \(index.name) again.")
     }
 
     fileprivate var remark: Finding? {

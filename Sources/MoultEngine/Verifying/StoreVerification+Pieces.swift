@@ -36,7 +36,7 @@ extension StoreVerification {
         }
         pieces.append(
             VerificationPiece(
-                "Verify what the mapping has made.",
+                "Verify the result of the mapping.",
                 seconds: WorkCost.files + min(rows, Double(plan.mapping.entityMappings.count) * 2_000)
                     * WorkCost.object,
                 check: verifyMapping))

@@ -52,7 +52,7 @@ package struct DeferredTask: Sendable, Hashable {
         case .dropIndex: "Drop the index \(name), which the model does not ask for."
         case .rebuildTable where columns.isEmpty: "Put the columns of \(name) in their order."
         case .rebuildTable: "Drop \(columns.joined(separator: ", ")) of \(name)."
-        case .makeIndex: "Make the index \(name)."
+        case .makeIndex: "Create the index \(name)."
         }
     }
 

@@ -258,7 +258,7 @@ extension MigrationLoss {
             }
         let remedy =
             kind == .constraint && reason == .conflict
-            ? "Make the table \(place) again without the foreign key, or with one to a table that stays: while foreign "
+            ? "Create the table \(place) again without the foreign key, or with one to a table that stays: while foreign "
                 + "keys are on, SQLite refuses to write to it." : "The backup keeps the old store."
         return Finding(code: code, severity: .warning, place: place, message: sentence, remedy: remedy)
     }

@@ -74,7 +74,7 @@ extension StoreLowering {
             catalogue.table(name) != nil && !known.contains(name)
         }
         return (owned + inTheWay + catalogue.leftoverTables).filter { !kept.contains($0) }.map {
-            .dropTable($0, "Take the old table \($0) away.", rows: reach(ofRows: $0))
+            .dropTable($0, "Drop the old table \($0).", rows: reach(ofRows: $0))
         }
     }
 
@@ -281,7 +281,7 @@ extension StoreLowering {
     private func primaryKeys() -> [StoreScript.Statement] {
         let clear = StoreScript.Statement(
             .metadata, "Z_PRIMARYKEY",
-            "DELETE FROM main.Z_PRIMARYKEY WHERE Z_ENT < \(Self.firstReservedNumber)", "Number the entities anew.")
+            "DELETE FROM main.Z_PRIMARYKEY WHERE Z_ENT < \(Self.firstReservedNumber)", "Renumber the entities.")
         return [clear] + entityRows.map { Self.number($0, highest: highestKey($0)) }
     }
 
@@ -356,7 +356,7 @@ extension StoreLowering {
             let content = modelCache.map { "x'\($0.hexadecimal)'" } ?? "NULL"
             statements += [
                 .init(
-                    .metadata, "Z_MODELCACHE", "DELETE FROM main.Z_MODELCACHE", "Take the old model out of the store."),
+                    .metadata, "Z_MODELCACHE", "DELETE FROM main.Z_MODELCACHE", "Remove the old model from the store."),
                 .init(
                     .metadata, "Z_MODELCACHE",
                     "INSERT INTO main.Z_MODELCACHE (Z_CONTENT) VALUES (\(content))",

@@ -115,7 +115,7 @@ extension StoreScript.Statement {
 
 extension StoreScript.Statement {
     static func createTable(_ name: String, _ sql: String) -> Self {
-        .init(.createTable, name, sql, "Make the table \(name).")
+        .init(.createTable, name, sql, "Create the table \(name).")
     }
 
     static func renameTable(_ name: String, to other: String, _ sentence: String) -> Self {
@@ -154,7 +154,7 @@ extension StoreScript.Statement {
     }
 
     static func createIndex(_ index: IndexDefinition, rows: StoreScript.RowCount = 0) -> Self {
-        .init(.createIndex, index.table, index.sql, "Make the index \(index.name).", rows: rows)
+        .init(.createIndex, index.table, index.sql, "Create the index \(index.name).", rows: rows)
     }
 
     package static func dropIndex(_ name: String, of table: String, _ sentence: String, rows: StoreScript.RowCount = 0)

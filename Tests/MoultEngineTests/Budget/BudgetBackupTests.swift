@@ -10,7 +10,7 @@ struct BudgetBackupTests {
     @Test func `the look at the rows is kept before there is a backup`() throws {
         var paced = try PacedStore()
         let new = try paced.hashOfOneRun()
-        #expect(try paced.call().pause?.next == "Back the store up.")
+        #expect(try paced.call().pause?.next == "Back up the store.")
         #expect(try Migrator().backups(of: paced.store).list().isEmpty)
         let checkpoint = try #require(try paced.migrator.paused(paced.store))
         let rows = try #require(Int(paced.fixture.shell("SELECT count(*) FROM ZITEM").dropLast()))
@@ -25,7 +25,7 @@ struct BudgetBackupTests {
         paced.preparation.continuesEarlierCall = true
         try checkpoint.write(Sidecar(store: paced.store), paced.system)
         let next = try paced.call()
-        #expect(next.startedOver == nil && next.pause?.next == "Make the working copy.")
+        #expect(next.startedOver == nil && next.pause?.next == "Create the working copy.")
         #expect(try paced.callUntilDone().outcome != nil)
         #expect(try paced.fixture.logicalHash() == new)
     }
@@ -39,7 +39,7 @@ struct BudgetBackupTests {
         try text.replacingOccurrences(of: "\"paused\"", with: "\"started\"")
             .write(toFile: journal, atomically: true, encoding: .utf8)
         let next = try paced.call()
-        #expect(next.startedOver == nil && next.pause?.next == "Make the working copy.")
+        #expect(next.startedOver == nil && next.pause?.next == "Create the working copy.")
         #expect(try paced.callUntilDone().outcome != nil)
         #expect(try paced.fixture.logicalHash() == new)
         #expect(try paced.fixture.sidecarNames() == IdentityMigrationTests.tidy)

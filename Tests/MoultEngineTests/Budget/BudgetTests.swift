@@ -39,7 +39,7 @@ struct BudgetTests {
         let rows = nexts.filter { $0.hasPrefix("Copy the rows of ZITEM") }
         #expect(rows.count >= 150 / 60)
         #expect(
-            nexts.first == "Back the store up." && nexts.last == "Commit the new store, in one transaction.")
+            nexts.first == "Back up the store." && nexts.last == "Commit the new store, in one transaction.")
         #expect(pauses.map(\.calls) == Array(1...pauses.count))
     }
 

@@ -106,7 +106,7 @@ struct BudgetUnitTests {
             #expect(prepared.longestUnit?.sentence.contains("the migration takes several passes") == true)
             return try Migrator().run(prepared, within: .one)
         }
-        #expect(try call().pause?.next == "Back the store up.")
+        #expect(try call().pause?.next == "Back up the store.")
         let pause = try #require(try call().pause)
         #expect(pause.next.contains("the migration takes several passes") && pause.calls == 2)
         #expect(try FlightVersions.witness(path) == before)
