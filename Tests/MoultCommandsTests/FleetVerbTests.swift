@@ -185,6 +185,17 @@ struct FleetVerbTests {
         #expect(try counts(moult) == ["done": 10])
     }
 
+    @Test func `every shard has a canary, and one approval is for all of them`() throws {
+        let moult = try besideFleet(8, shards: 2)
+        let run = try moult("fleet", "run", "fleet.jsonl", "--canary", "50%", "--json")
+        #expect(try run.exit == 6 && run.document["end"] as? String == "canaryWaits", "\(run)")
+        #expect(try (run.document["canary"] as? [String: Int]) == ["stores": 4, "failures": 0])
+        #expect(try counts(moult) == ["done": 4])
+        let approved = try moult("fleet", "run", "fleet.jsonl", "--approve")
+        #expect(approved.exit == 0, "\(approved)")
+        #expect(try counts(moult) == ["done": 8])
+    }
+
     @Test
     func `a store that takes too much time or memory is set aside after its allowed deaths, with the reason`() throws {
         let moult = try besideFleet(1)

@@ -43,7 +43,8 @@ extension Option {
             + "the model.",
         completes: .files)
     package static let framework = value(
-        "framework", "N", "The framework level of a new store; by default the newest known.")
+        "framework", "N",
+        "The framework level (NSPersistenceFrameworkVersion) of a new store; by default the newest known.")
     package static let experimental = flag(
         "experimental", "Allow what is not verified against Apple's own files, such as an enum with associated values.")
 }

@@ -12,9 +12,9 @@ extension Verb {
         discussion: """
             Each store has a process of its own, which is ended if it takes too much time or memory. The result of each
             store is a file in the results folder. Stores that are done are skipped, and stores that failed are tried
-            again, at most --attempts times. A store whose process dies --deaths times is set aside, with the last
-            output of that process. The largest stores come first. If the run itself is killed, all its processes end,
-            and the same command continues.
+            again, at most --attempts times. A store whose process dies --deaths times is set aside, and its result has
+            the last output of that process. The largest stores come first. If the run itself is killed, all its
+            processes end, and the same command continues.
 
             --verb runs another verb that takes a store, such as validate, status or export. backup means backup create.
             A verb of two words is written in quotes: --verb "backup verify". --with gives the verb an option; {n} in it
@@ -79,22 +79,23 @@ extension Verb {
     private static let list = Option.value(
         "list", "FILE", "The stores to roll back: a path or a number on each line.", completes: .files)
     static let time = Option.value(
-        "time", "TIME", "How long one store may take; by default ten minutes plus twenty times the estimate.")
+        "time", "TIME",
+        "How long one store may take; by default ten minutes plus twenty times the store's estimated time.")
     static let memory = Option.value("memory", "SIZE", "How much memory the process of a store may use, such as 500MB.")
     fileprivate static let attempts = Option.value(
         "attempts", "N", "How many times in all to try a store that fails; by default 3.")
     fileprivate static let deaths = Option.value(
         "deaths", "N", "Set a store aside after its process has died this many times; by default 3.")
     static let stopAfterFailures = Option.value(
-        "stop-after-failures", "N", "Start no further store of the shard after this many failures.")
+        "stop-after-failures", "N", "After this many failures in a shard, begin no other store of that shard.")
     static let canary = Option.value("canary", "PERCENT", "Work on this part of the stores first, such as 1%.")
     static let tolerate = Option.value(
         "tolerate", "PERCENT", "How much of the canary may fail without ending the run, such as 2%.")
     fileprivate static let approve = Option.flag("approve", "Work on the other stores after a canary.")
     fileprivate static let retry = Option.value(
         "retry", "STATES",
-        "Retry stores in these states too, separated by commas: "
-            + "failed, refused, setAside, changed, vanished, rolledBack.")
+        "Also retry stores in these states, separated by commas, and count their attempts from 0 again: failed, "
+            + "refused, setAside, changed, vanished, rolledBack.")
     static let wait = Option.value("wait", "TIME", "How long to wait for another run of the same shard to end.")
 }
 

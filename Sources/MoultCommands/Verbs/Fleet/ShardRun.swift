@@ -28,16 +28,21 @@ struct ShardRun {
         report.leftOut += entries.count - selected.stores.count
         var rest = selected.tasks
         if try await !passCanary(selected, &rest, &report, progress) { return }
-        try await work(on: rest, &report, progress)
+        _ = try await work(on: rest, &report, progress)
         let results = try shard.contents().results
         report.remaining += results.values.count { !$0.state.isGood && $0.state != .findings }
         if selected.stores.allSatisfy({ results[$0.number] != nil }) { try shard.join(results) }
     }
 
-    private func work(on tasks: [FleetTask], _ report: inout FleetReport, _ progress: FleetProgress) async throws {
+    /// - Returns: how the work on these stores ended; the report may be of several shards.
+    private func work(
+        on tasks: [FleetTask], _ report: inout FleetReport, _ progress: FleetProgress
+    ) async throws -> FleetRun.Outcome.End {
         let run = FleetRun(
             tasks, of: shard, policy, work, isStopping: isStopping, tell: { progress.tell($0, tasks.count) })
-        report.add(try await run.run())
+        let outcome = try await run.run()
+        report.add(outcome)
+        return outcome.end
     }
 
     /// - Returns: whether the other stores follow; they are what is left of `rest`.
@@ -59,8 +64,8 @@ struct ShardRun {
         }
         let chosen = Canary.chosen(selected.stores, share: asked.share)
         try Canary(state: .running, stores: chosen.count, failures: 0).write(to: shard)
-        try await work(on: rest.filter { chosen.contains($0.entry.number) }, &report, progress)
-        guard report.end == .complete else { return false }
+        let end = try await work(on: rest.filter { chosen.contains($0.entry.number) }, &report, progress)
+        guard end == .complete else { return false }
         rest.removeAll { chosen.contains($0.entry.number) }
         let results = try shard.contents().results
         let failures = chosen.count { number in
@@ -73,7 +78,7 @@ struct ShardRun {
         }
         try passed.write(to: shard)
         guard passed.state != .approved || chosen.isEmpty else { return true }
-        report.end = passed.state == .failed ? .canaryFailed : .canaryWaits
+        report.note(passed.state == .failed ? .canaryFailed : .canaryWaits)
         report.canary = (report.canary.stores + passed.stores, report.canary.failures + passed.failures)
         report.left += rest.count
         return false
@@ -100,7 +105,8 @@ struct ShardRun {
 
 /// What a run has done.
 struct FleetReport {
-    enum End: String { case complete, stopped, failures, canaryWaits, canaryFailed }
+    /// From the best to the worst: the shards may end differently.
+    enum End: String, CaseIterable { case complete, canaryWaits, canaryFailed, failures, stopped }
 
     let manifest: String
     let results: String
@@ -126,9 +132,15 @@ struct FleetReport {
         left += outcome.left
         switch outcome.end {
         case .complete: break
-        case .stopped: end = .stopped
-        case .failures: end = .failures
+        case .stopped: note(.stopped)
+        case .failures: note(.failures)
         }
+    }
+
+    /// Notes how a shard ended; the report keeps the worst.
+    mutating func note(_ other: End) {
+        let order = End.allCases
+        if let one = order.firstIndex(of: end), let two = order.firstIndex(of: other), two > one { end = other }
     }
 
     var exitCode: ExitCode {
