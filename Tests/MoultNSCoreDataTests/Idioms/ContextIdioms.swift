@@ -300,8 +300,7 @@ import Testing
         let observer = NotificationCenter.default.addObserver(
             forName: .NSManagedObjectContextObjectsDidChange, object: context, queue: nil
         ) { note in
-            for case let object as NSManagedObject in note.userInfo?[NSUpdatedObjectsKey] as? Set<NSManagedObject> ?? []
-            {
+            for object in note.userInfo?[NSUpdatedObjectsKey] as? Set<NSManagedObject> ?? [] {
                 seen.append(object.changedValuesForCurrentEvent())
             }
         }
