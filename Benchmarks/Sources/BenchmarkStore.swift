@@ -19,6 +19,8 @@ struct BenchmarkStore {
     init(rows: Int, in folder: String) throws {
         path = "\(folder)/template-\(rows).sqlite"
         self.rows = rows
+        // A store of as many rows is the same one.
+        if FileManager.default.fileExists(atPath: path) { return }
         let version = try BenchmarkModel.change(named: "in-place").versions.versions[0]
         let maker = try StoreMaker(version, framework: 1526, uuid: "5E0F5C5A-9C4B-4C5D-8A51-0D5A1B2C3D4E")
         try maker.make(at: path)

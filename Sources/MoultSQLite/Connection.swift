@@ -18,6 +18,8 @@ package final class Connection {
     }
 
     package let path: String
+    /// What errors name: the path, or that of the store of which this is a private copy.
+    package let place: String
     private(set) var handle: OpaquePointer?
     private var statements: [ObjectIdentifier: Unmanaged<Statement>] = [:]
     var progressBox: ProgressBox?
@@ -28,10 +30,13 @@ package final class Connection {
     ///   - busyTimeout: milliseconds to wait for another connection's lock.
     ///   - vfs: the name of a registered VFS, for tests that inject faults.
     ///   - followsLinks: false where another user may have put a symbolic link into the path.
+    ///   - place: what errors name in place of the path.
     package init(
-        _ path: String, mode: Mode, busyTimeout: Int32 = 0, vfs: String? = nil, followsLinks: Bool = true
+        _ path: String, mode: Mode, busyTimeout: Int32 = 0, vfs: String? = nil, followsLinks: Bool = true,
+        naming place: String? = nil
     ) throws {
         self.path = path
+        self.place = place ?? path
         let flags: Int32 =
             switch mode {
             case .readOnly, .immutable: SQLITE_OPEN_READONLY
@@ -114,6 +119,6 @@ extension Connection {
         let text = message.map { String(cString: $0) } ?? "unknown"
         // After a call that is not the connection's own, its message may be of another call.
         return MigrationError.sqlite(
-            result, text, place: path, sql: sql, system: handle.map(sqlite3_system_errno) ?? 0)
+            result, text, place: place, sql: sql, system: handle.map(sqlite3_system_errno) ?? 0)
     }
 }

@@ -15,7 +15,7 @@ package final class Statement {
         }
         guard let handle else {
             throw MigrationError(
-                .internal, "There is no SQL in a statement.", place: connection.path, remedy: "Report this as a bug.")
+                .internal, "There is no SQL in a statement.", place: connection.place, remedy: "Report this as a bug.")
         }
         self.init(connection, sql, handle)
     }

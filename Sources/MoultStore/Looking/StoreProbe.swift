@@ -60,7 +60,7 @@ package final class StoreProbe {
         if let copy = try Self.privateCopy(of: path, in: folder, system, &lack) {
             (way, privateFolder, lackOfRoom) = (.privateCopy, copy.folder, nil)
             do {
-                connection = try Connection(copy.path, mode: .readWrite)
+                connection = try Connection(copy.path, mode: .readWrite, naming: path)
             } catch {
                 copy.folder.remove()
                 throw error

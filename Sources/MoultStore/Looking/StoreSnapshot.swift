@@ -28,9 +28,9 @@ package struct StoreSnapshot: Sendable, Equatable {
     /// - Throws: `notAStore` for a database that is no Core Data store, with the reason; `metadataInvalid` for NULL or
     ///   damaged metadata; `storeCorrupted` for a damaged file.
     package init(_ connection: Connection, header: [UInt8]? = nil) throws {
-        path = connection.path
+        path = connection.place
         catalogue = try connection.catalogue()
-        try Self.checkIsStore(catalogue, connection.path)
+        try Self.checkIsStore(catalogue, path)
         columns = try TableColumns(of: catalogue, asking: { try connection.columns(of: $0) })
         var noticed: [Finding] = []
         metadata = try Self.metadata(connection, columns: columns["Z_METADATA"] ?? [])

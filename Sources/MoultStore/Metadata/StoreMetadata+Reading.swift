@@ -14,7 +14,7 @@ extension StoreMetadata {
         else {
             throw MigrationError(
                 .notAStore, "The database has no table Z_METADATA, which every Core Data store has.",
-                place: connection.path, remedy: "Name the path of a Core Data store.")
+                place: connection.place, remedy: "Name the path of a Core Data store.")
         }
         let rows = try connection.rows("SELECT Z_UUID, Z_PLIST FROM \(place) ORDER BY Z_VERSION LIMIT 2") {
             (uuid: $0.text(0), list: $0.blob(1))

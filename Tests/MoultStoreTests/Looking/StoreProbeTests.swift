@@ -70,6 +70,22 @@ struct StoreProbeTests {
         #expect(try record(folder.path) == before)
     }
 
+    @Test func `an error of a private copy names the store`() throws {
+        let app = try Connection(path(), mode: .create)
+        try app.execute("PRAGMA journal_mode = WAL; " + Self.tables)
+        let probe = try probe(path())
+        #expect(probe.way == .privateCopy && probe.connection.path != path())
+        let errors = [
+            { _ = try probe.connection.integer("SELECT nothing FROM ZA") },
+            { _ = try StoreMetadata(from: probe.connection) },
+            { _ = try StoreSnapshot(probe.connection) },
+        ].map { work in #expect(throws: MigrationError.self) { try work() } }
+        for error in errors {
+            #expect(error?.place.contains(scratch.path) == false && error?.message.contains(scratch.path) == false)
+        }
+        #expect(errors[0]?.place.contains(path()) == true)
+    }
+
     @Test func `a hot journal hides what was not committed, and stays`() throws {
         _ = try SQLiteShell.run(path(), Self.tables + "INSERT INTO ZA VALUES (1)")
         let writer = try SQLiteProcess(path())
