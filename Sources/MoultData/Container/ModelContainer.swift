@@ -106,12 +106,12 @@ public final class ModelContainer: Sendable {
     /// The identifier of the store that a configuration of this name opened: what ``PersistentIdentifier/storeIdentifier``
     /// of its models is. Nil for a name that no configuration has.
     public func storeIdentifier(forConfigurationNamed name: String) -> String? {
-        stack.configurationNames.firstIndex(of: name).map { stack.storeIdentifiers[$0] }
+        stack.opened.first { $0.configuration == name }?.store
     }
 
     /// The name of the configuration that opened a store; nil for an identifier that no store has.
     public func configurationName(forStoreIdentifier identifier: String) -> String? {
-        stack.storeIdentifiers.firstIndex(of: identifier).map { stack.configurationNames[$0] }
+        stack.opened.first { $0.store == identifier }?.configuration
     }
 
     /// Deletes every object of every store, whatever the delete rules. Models that somebody has keep what they hold, and

@@ -10,12 +10,9 @@ final class ModelStack: @unchecked Sendable {
     let stores: [PersistentStore]
     /// What the container was made with, for the container of a context that outlives it; set once.
     var origin: (plan: (any SchemaMigrationPlan.Type)?, configurations: Set<ModelConfiguration>) = (nil, [])
-    /// The names of the configurations, one for each store of the coordinator.
-    let configurationNames: [String]
-    /// The identifiers of the stores, in the order of their configurations.
-    var storeIdentifiers: [String] {
-        coordinator.stores.map { CustomIdentities.shared.name(of: $0.identifier) ?? $0.identifier.uuidString }
-    }
+    /// The configurations' names, each with the identifier of the store that it opened. A store that a newer container
+    /// has migrated keeps its entry.
+    let opened: [(configuration: String, store: String)]
     /// The data stores of the program's own, in the order of the configurations.
     let customStores: [any CustomStore]
     private let customStoresByEntity: [String: any CustomStore]
@@ -26,7 +23,7 @@ final class ModelStack: @unchecked Sendable {
 
     init(
         _ schema: Schema, _ coordinator: ObjectCoordinator, _ stores: [PersistentStore],
-        configurationNames: [String]? = nil
+        configurationNames: [String] = []
     ) {
         let owned = coordinator.stores.compactMap { rows in (rows.owner as? any CustomStore).map { (rows, $0) } }
         customStores = owned.map { $1 }
@@ -36,7 +33,9 @@ final class ModelStack: @unchecked Sendable {
         self.schema = schema
         self.coordinator = coordinator
         self.stores = stores
-        self.configurationNames = configurationNames ?? coordinator.stores.map { $0.identifier.uuidString }
+        opened = zip(configurationNames, coordinator.stores).map { name, store in
+            (name, CustomIdentities.shared.name(of: store.identifier) ?? store.identifier.uuidString)
+        }
         bindings = schema.types.reduce(into: [:]) { bindings, entry in
             bindings[entry.key] = coordinator.shape(of: entry.key).map { ModelBinding(entry.value, $0) }
         }

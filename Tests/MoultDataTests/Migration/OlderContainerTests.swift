@@ -35,7 +35,11 @@ import Testing
         context.insert(note)
         try context.save()
 
+        let identifier = try #require(older.storeIdentifier(forConfigurationNamed: configuration.name))
+        #expect(note.persistentModelID.storeIdentifier == identifier)
         let newer = try ModelContainer(for: After.Note.self, configurations: configuration)
+        #expect(older.storeIdentifier(forConfigurationNamed: configuration.name) == identifier)
+        #expect(older.configurationName(forStoreIdentifier: identifier) == configuration.name)
         let found = try ModelContext(newer).fetch(FetchDescriptor<After.Note>())
         #expect(found.map(\.title) == ["one"] && found.map(\.isPinned) == [false])
 
