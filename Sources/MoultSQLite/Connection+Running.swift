@@ -143,6 +143,29 @@ extension Connection {
         }
     }
 
+    /// Runs a statement that edits the text of one object of `main`, inside of the transaction that is open, and has
+    /// every connection read the schema again (sqlite.org/lang_altertable.html, 7).
+    ///
+    /// - Throws: `unsupported` if this SQLite does not allow it; `dataConflict` if the object is not as it was.
+    package func editSchema(_ sql: String) throws {
+        let version = Int32(truncatingIfNeeded: try integer("PRAGMA main.schema_version") ?? 0)
+        try execute("PRAGMA writable_schema = ON")
+        // It also has this connection forget the old text.
+        defer { try? execute("PRAGMA writable_schema = RESET") }
+        guard try integer("PRAGMA writable_schema") == 1 else {
+            throw MigrationError(
+                .unsupported, "SQLite does not allow this connection to edit its schema.", place: path,
+                remedy: "Migrate with --normalise, which rebuilds the table.")
+        }
+        try run(sql)
+        guard changes == 1 else {
+            throw MigrationError(
+                .dataConflict, "The text of a table is not what it was when the migration was planned.", place: path,
+                remedy: "Plan the migration again.")
+        }
+        try execute("PRAGMA main.schema_version = \(version &+ 1)")
+    }
+
     /// Adds another database under a name of its own.
     package func attach(_ path: String, as schema: String, mode: Mode = .immutable) throws {
         let uri = Self.uri(path, isImmutable: mode == .immutable, isReadOnly: mode == .readOnly)

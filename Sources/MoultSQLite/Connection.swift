@@ -71,7 +71,8 @@ package final class Connection {
         var options = [
             SQLITE_DBCONFIG_TRUSTED_SCHEMA: false, SQLITE_DBCONFIG_DQS_DML: false, SQLITE_DBCONFIG_DQS_DDL: false,
         ]
-        if isReadOnly { options[SQLITE_DBCONFIG_DEFENSIVE] = true }
+        // Apple's SQLite has it on, and the text of a table could not be edited.
+        options[SQLITE_DBCONFIG_DEFENSIVE] = isReadOnly
         for (option, isOn) in options { try check(moult_sqlite_set(handle, Int32(option), isOn ? 1 : 0)) }
         try execute("PRAGMA cell_size_check = ON")
     }

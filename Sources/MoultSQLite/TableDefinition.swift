@@ -45,6 +45,23 @@ package struct TableDefinition: Sendable, Hashable {
     }
 }
 
+extension TableDefinition {
+    /// A CREATE TABLE statement with other types of some columns; nil where one of them is missing, or is more than a
+    /// name and a type.
+    package static func redeclared(_ sql: String, as types: [String: String]) -> String? {
+        var (text, rest, wanted) = ("", sql[...], types)
+        for part in TableDefinition(sql)?.parts ?? [] {
+            guard let column = part.column, let type = wanted.removeValue(forKey: column) else { continue }
+            guard part.constraints.isEmpty, let name = part.tokens.first, let last = part.tokens.last else {
+                return nil
+            }
+            text += "\(sql[rest.startIndex..<name.range.upperBound]) \(type)"
+            rest = sql[last.range.upperBound...]
+        }
+        return wanted.isEmpty ? text + rest : nil
+    }
+}
+
 extension TableDefinition.Part {
     /// What a constraint of a column begins with, and so ends its type.
     private static let columnWords: Set<String> = [

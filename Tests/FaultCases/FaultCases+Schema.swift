@@ -68,6 +68,36 @@ extension FaultCases {
         try ofItems("altered, \(isWAL ? "rows in the WAL" : "rollback journal")", isWAL: isWAL, normalises: false)
     }
 
+    /// A column gets another type in the text of its table, and every row another value, in one transaction on the store
+    /// itself.
+    static func declared(isWAL: Bool) throws -> FaultCase {
+        let first = try KillableVersions.make().versions[0]
+        var model = first.model
+        try model.updateEntity("Link") { link in
+            link.attributes = [.init(name: "place", type: .double, isIndexed: true)]
+        }
+        let versions = ModelVersions(versions: [first, ModelVersion(names: ["2"], model: model)])
+        var options = PreparedMigration.Options()
+        options.answers = try Answers([Answer(from: "1", to: "2", entity: "Link", property: "place", is: .keep)])
+        var trial = FaultCase("declared anew, \(isWAL ? "rows in the WAL" : "rollback journal")") { store in
+            try makeItems(at: store, isWAL: isWAL)
+            _ = try SQLiteShell.run(store, "UPDATE ZLINK SET ZPLACE = Z_PK")
+        } run: { [options] store, system in
+            try migrate(store, versions, system, options)
+        }
+        trial.contents = {
+            try lines(
+                $0,
+                """
+                SELECT Z_PK, CAST(ZPLACE AS INTEGER) FROM ZLINK ORDER BY 1; \
+                SELECT typeof(ZPLACE) = lower(replace(type, 'FLOAT', 'REAL')), count(*)
+                  FROM ZLINK, pragma_table_info('ZLINK') WHERE name = 'ZPLACE' GROUP BY 1;
+                SELECT Z_PK, ZNAME FROM ZITEM ORDER BY 1; SELECT Z_UUID FROM Z_METADATA
+                """)
+        }
+        return trial
+    }
+
     static var rebuilt: FaultCase {
         get throws { try ofItems("rebuilt on a copy", isWAL: true, normalises: true) }
     }

@@ -70,7 +70,7 @@ import Testing
         Case("Rows of ZNOTE are updated: ZSIZE gets new values.") {
             $0.changeAttribute("size") { ($0.isOptional, $0.defaultValue) = (false, .integer(3)) }
         },
-        Case("ZNOTE is rebuilt, because ZSIZE is declared INTEGER, and becomes FLOAT.", isInStore: false) {
+        Case("ZNOTE is altered in place: declares ZSIZE FLOAT. Its rows are updated: ZSIZE gets new values.") {
             $0.changeAttribute("size") { $0.type = .double }
         },
         Case(

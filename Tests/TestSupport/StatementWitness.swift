@@ -7,6 +7,7 @@ extension StoreScript.Statement {
             .createTable: ["CREATE TABLE", "CREATE VIRTUAL TABLE"], .renameTable: ["ALTER TABLE"],
             .dropTable: ["DROP TABLE"], .dropView: ["DROP VIEW"], .addColumn: ["ALTER TABLE"],
             .renameColumn: ["ALTER TABLE"], .dropColumn: ["ALTER TABLE"],
+            .declareColumns: ["UPDATE main.sqlite_master SET sql = 'CREATE TABLE"],
             .createIndex: ["CREATE INDEX", "CREATE UNIQUE INDEX"],
             .dropIndex: ["DROP INDEX"], .createTrigger: ["CREATE TRIGGER"], .dropTrigger: ["DROP TRIGGER"],
             .fill: ["INSERT", "CREATE TABLE main.\"Z_MOULT_PAIRS"], .update: ["UPDATE"], .delete: ["DELETE"],

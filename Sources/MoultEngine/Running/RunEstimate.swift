@@ -132,7 +132,8 @@ extension StoreScript.Statement {
             case .update, .dropColumn: WorkCost.update
             // A table's pages become free.
             case .delete, .dropTable, .dropIndex, .dropTrigger, .dropView: WorkCost.drop
-            case .createTable, .renameTable, .addColumn, .renameColumn, .createIndex, .createTrigger, .metadata:
+            case .createTable, .renameTable, .addColumn, .declareColumns, .renameColumn, .createIndex, .createTrigger,
+                .metadata:
                 WorkCost.sort
             }
         return Double(rows) * secondsForEachRow

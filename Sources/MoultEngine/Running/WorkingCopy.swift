@@ -201,6 +201,7 @@ struct ScriptRunner {
             )
         }
         do {
+            if statement.kind == .declareColumns { return try connection.editSchema(statement.sql) }
             let compiled = try connection.prepare(statement.sql)
             defer { compiled.finalise() }
             watch(compiled, at: place, try estimatedSteps(statement, connection))

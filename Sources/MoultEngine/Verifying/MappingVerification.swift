@@ -187,7 +187,11 @@ struct MappingVerification {
         do {
             let value = try expression.value(
                 for: .object(object), variables: ["source": .object(object)], in: old)
-            return value.isNull ? nil : value.converted(to: attribute.type) ?? attribute.defaultValue
+            guard !value.isNull else { return nil }
+            guard let converted = value.converted(to: attribute.type) else { return attribute.defaultValue }
+            // A decimal that has no number of its own is rounded; no other value is.
+            if case .decimal = value { return converted }
+            return converted.stored == nil ? attribute.defaultValue : converted
         } catch let error as MigrationError where error.code == .invalidPredicate {
             // A conversion that has no result.
             return attribute.defaultValue

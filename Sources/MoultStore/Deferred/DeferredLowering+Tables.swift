@@ -71,7 +71,8 @@ extension DeferredLowering {
                     used.insert(old.from)
                 }
             case .literal(let value): added.append((column, value))
-            case .filled, .expression, nil: obstacles.append("\(table.name).\(column.name) has to be filled")
+            case .filled, .converted, .expression, nil:
+                obstacles.append("\(table.name).\(column.name) has to be filled")
             }
         }
         let leaving = old.columns.filter { $0.role != .primaryKey && !used.contains($0.name) }.map(\.name)

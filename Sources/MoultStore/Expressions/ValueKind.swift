@@ -1,4 +1,5 @@
 import MoultModel
+import MoultModelFiles
 import MoultSQLite
 
 /// What a value of SQL stands for, which SQLite's storage classes alone do not tell: a date is a real number there.
@@ -62,7 +63,8 @@ extension ValueKind {
         case (.real, .integer(let number)): .real(Double(number))
         case (.real, .real(let number)), (.number, .real(let number)): .real(number)
         case (.decimal, .integer(let number)): .decimal(String(number))
-        case (.decimal, .real(let number)): .decimal("\(number)")
+        // Swift prints large and small numbers with a power of ten, and a decimal has none.
+        case (.decimal, .real(let number)): .decimal(DecimalNumber("\(number)")?.text ?? "\(number)")
         case (.decimal, .text(let digits)): .decimal(digits)
         case (.date, .integer(let seconds)): .date(Double(seconds))
         case (.date, .real(let seconds)): .date(seconds)

@@ -8,6 +8,9 @@ enum ColumnSource: Sendable, Hashable {
     case filled(String, SQLiteValue)
     /// The same value for each row.
     case literal(SQLiteValue)
+    /// The value of that column in another type. It asks whether the value is nil and gives it to functions: never does
+    /// it compare it, which goes by the declared type.
+    case converted(String, SQLText)
     case expression(SQLText)
 
     static let null = literal(.null)
@@ -17,7 +20,7 @@ enum ColumnSource: Sendable, Hashable {
         case .column(let name): "s.\(name: name)"
         case .filled(let name, let value): "COALESCE(s.\(name: name), \(value: value))"
         case .literal(let value): "\(value: value)"
-        case .expression(let sql): sql
+        case .converted(_, let sql), .expression(let sql): sql
         }
     }
 }

@@ -71,18 +71,21 @@ extension StoreLowering {
         for assignment in assignments {
             guard let column = wanted[assignment.column] else { continue }
             if case .column(let from) = assignment.source, from == column.name || types[column.name] == nil,
-                types[from] != nil, used.insert(from).inserted
+                types[from] == column.type, used.insert(from).inserted
             {
-                if let type = types[from], type != column.type {
-                    return refuse(.typeChanges(column: column.name, from: type, to: column.type))
-                }
                 if from != column.name { alteration.renamed.append(.init(from: from, to: column.name)) }
             } else if let type = types[column.name] {
-                guard type == column.type else {
+                guard used.insert(column.name).inserted else { return refuse(.namesClash(column: column.name)) }
+                guard type != column.type else {
+                    changed.append(assignment)
+                    continue
+                }
+                guard assignment.survives(redeclaring: type, as: column.type) else {
                     return refuse(.typeChanges(column: column.name, from: type, to: column.type))
                 }
-                guard used.insert(column.name).inserted else { return refuse(.namesClash(column: column.name)) }
-                changed.append(assignment)
+                alteration.retyped.append(column)
+                // Every row is written, so that it is stored as the new type stores it.
+                changed.append(.init(column: column.name, source: .expression(assignment.source.sql)))
             } else {
                 guard !taken.contains(column.name.uppercased()) else { return refuse(.namesClash(column: column.name)) }
                 alteration.added.append(column)
@@ -103,11 +106,21 @@ extension StoreLowering {
         guard alteration.dropped.count + (alteration.dropped.isEmpty || changed.isEmpty ? 0 : 1) <= 2 else {
             return refuse(.writesTooOften)
         }
+        if let column = alteration.retyped.first(where: { column in
+            changed.contains { $0.column != column.name && $0.source.names(column.name) }
+        }) {
+            return refuse(.typeChanges(column: column.name, from: types[column.name] ?? "", to: column.type))
+        }
         let looksAround = !alteration.dropped.isEmpty || !alteration.renamed.isEmpty
         if looksAround, let user = keptObjects.watcherOfColumns { return refuse(.isUsed(by: user)) }
         let writes = looksAround || !changed.isEmpty
         guard let own = OwnDefinitions(old, becoming: table, writesColumns: writes, overwriting: used) else {
             return refuse(.hasConstraints)
+        }
+        if !alteration.retyped.isEmpty {
+            let types = Dictionary(alteration.retyped.map { ($0.name, $0.type) }) { first, _ in first }
+            guard let sql = TableDefinition.redeclared(old.sql, as: types) else { return refuse(.hasConstraints) }
+            alteration.retypedSQL = sql
         }
         return .success((alteration, changed, own))
     }
@@ -118,8 +131,11 @@ extension StoreLowering {
     func alter(_ change: TableChange) -> (before: [StoreScript.Statement], after: [StoreScript.Statement]) {
         let name = change.table.name
         let rows = rows(of: change.contributions.map(\.source.name))
+        let retyped = change.alteration.retypedSQL.map { sql -> StoreScript.Statement in
+            .declareColumns(change.alteration.retyped, of: name, from: source.table(named: name)?.sql ?? "", to: sql)
+        }
         return (
-            change.alteration.added.map { .addColumn($0.name, $0.type, to: name) },
+            (retyped.map { [$0] } ?? []) + change.alteration.added.map { .addColumn($0.name, $0.type, to: name) },
             change.alteration.dropped.map { .dropColumn($0, of: name, rows: .counted(rows)) }
                 + change.alteration.renamed.map { .renameColumn($0.from, to: $0.to, of: name) }
         )
@@ -161,6 +177,28 @@ extension StoreLowering {
             && joins.allSatisfy { TableWay($0, isNew: !present.contains($0.table.name)).kind != .rebuilt }
             && mapping.entityMappings.allSatisfy { $0.policy == nil }
             && contributions.allSatisfy { $0.values.functions.isEmpty }
+    }
+}
+
+extension TableChange.Assignment {
+    /// Whether the column may be declared with another type first, and be written from the values that its rows have
+    /// then, with the same outcome as if they were read under the old type.
+    fileprivate func survives(redeclaring old: String, as new: String) -> Bool {
+        let (old, new) = (ColumnAffinity(declaredType: old), ColumnAffinity(declaredType: new))
+        return switch source {
+        // A REAL column stores whole numbers as integers, and gives them as reals (sqlite.org/datatype3.html, 2).
+        case .column(column), .filled(column, _): old != .real || new == .integer || new == .numeric
+        // A function would be given the integers of the old column as reals.
+        case .converted(column, _): new != .real
+        case .literal: true
+        default: false
+        }
+    }
+}
+
+extension ColumnSource {
+    fileprivate func names(_ column: String) -> Bool {
+        sql.text.sqlTokens.contains { $0.name.uppercased() == column.uppercased() }
     }
 }
 

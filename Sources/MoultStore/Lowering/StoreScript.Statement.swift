@@ -5,6 +5,8 @@ extension StoreScript {
     package struct Statement: Sendable, Equatable {
         package enum Kind: Sendable, Hashable {
             case createTable, renameTable, dropTable, dropView, addColumn, renameColumn, dropColumn
+            /// Edits the text of a table in `sqlite_master`.
+            case declareColumns
             case createIndex, dropIndex, createTrigger, dropTrigger
             /// New rows, new values in rows that are there, rows that leave.
             case fill, update, delete
@@ -105,7 +107,7 @@ extension StoreScript.Statement {
     /// About how many seconds SQLite takes for each object of the catalogue, whose text it parses again.
     var secondsForEachObject: Double {
         switch kind {
-        case .addColumn: 12e-6
+        case .addColumn, .declareColumns: 12e-6
         case .renameColumn: 90e-6
         case .renameTable, .dropColumn: 50e-6
         default: 0
@@ -151,6 +153,20 @@ extension StoreScript.Statement {
         .init(
             .dropColumn, table, "ALTER TABLE main.\(table.quotedName) DROP COLUMN \(column.quotedName)",
             "Drop the column \(column) of \(table).", rows: rows)
+    }
+
+    /// - Parameters:
+    ///   - before: the text of the table in the store.
+    ///   - sql: the same with the new types.
+    static func declareColumns(
+        _ columns: [EntityTable.Column], of table: String, from before: String, to sql: String
+    ) -> Self {
+        let names = columns.map { "\($0.name) \($0.type)" }.joined(separator: ", ")
+        return .init(
+            .declareColumns, table,
+            "UPDATE main.sqlite_master SET sql = \(sql.quotedLiteral) "
+                + "WHERE name = \(table.quotedLiteral) AND sql = \(before.quotedLiteral)",
+            "Declare \(names) in the text of \(table).")
     }
 
     static func createIndex(_ index: IndexDefinition, rows: StoreScript.RowCount = 0) -> Self {

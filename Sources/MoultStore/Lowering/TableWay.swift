@@ -12,12 +12,17 @@ struct ColumnAlteration: Hashable, Sendable {
     /// Each makes SQLite write all rows of the table.
     var dropped: [String] = []
     var renamed: [Rename] = []
+    /// Columns that get another type in the text of the table; their values are written afterwards.
+    var retyped: [EntityTable.Column] = []
+    /// The text of the table with these types.
+    var retypedSQL: String?
 
-    var isEmpty: Bool { added.isEmpty && dropped.isEmpty && renamed.isEmpty }
+    var isEmpty: Bool { added.isEmpty && dropped.isEmpty && renamed.isEmpty && retyped.isEmpty }
 
-    /// `adds ZA and ZB, drops ZC, renames ZD to ZE`
+    /// `declares ZF FLOAT, adds ZA and ZB, drops ZC, renames ZD to ZE`
     fileprivate var words: String {
         var words: [String] = []
+        if !retyped.isEmpty { words.append("declares \(retyped.map { "\($0.name) \($0.type)" }.listed)") }
         if !added.isEmpty { words.append("adds \(added.map(\.name).listed)") }
         if !dropped.isEmpty { words.append("drops \(dropped.listed)") }
         if !renamed.isEmpty { words.append("renames \(renamed.map { "\($0.from) to \($0.to)" }.listed)") }
