@@ -57,7 +57,7 @@ def django(kind, store):
         "entity, first": [table("Aisle"), migrations.RunPython(renumber)],
         "required": [migrations.RunPython(fill), migrations.AlterField(
             "Item", "znote", models.TextField(db_column="ZNOTE", default="none"))],
-        "type, rebuilt": [migrations.AlterField("Item", "zcount", column(models.FloatField, "ZCOUNT"))],
+        "type, other storage": [migrations.AlterField("Item", "zcount", column(models.FloatField, "ZCOUNT"))],
     }[kind]
     migration = migrations.Migration("0002", "items")
     migration.operations = operations

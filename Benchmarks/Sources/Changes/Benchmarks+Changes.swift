@@ -26,7 +26,7 @@ extension Benchmarks {
         var (written, bareWritten): ([Double], [Double]) = ([], [])
         try rounds(count) { round in
             let moult = {
-                let run = try self.migrate(try store.copy("moult"), model)
+                let run = try self.migrate(try store.copy("moult"), model, kind.options)
                 wholes.append(run.seconds)
                 works.append(try ["change", "commit"].reduce(0) { $0 + (try run.json.seconds(ofPhase: $1)) })
                 written.append(Double(run.bytesWritten - store.size) / Double(store.rows))
@@ -69,11 +69,12 @@ extension Benchmarks {
         ]
     }
 
-    /// `moult migrate` by the default way.
-    func migrate(_ store: String, _ model: String) throws -> Command.Result {
+    /// `moult migrate`, by the default way where no options are given.
+    func migrate(_ store: String, _ model: String, _ options: [String] = []) throws -> Command.Result {
         try Command(
             moult,
             ["migrate", store, "--model", model, "--order", "V1,V2", "--json", "--accept-losses", "--config", "none"]
+                + options
         ).run()
     }
 

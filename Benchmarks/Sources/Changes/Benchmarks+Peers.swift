@@ -22,7 +22,7 @@ extension Benchmarks {
         let shared = BenchmarkStore(path: try store.copy("shared"), rows: store.rows)
         defer { BenchmarkStore.remove(shared.path) }
         try Command.shell(shared.path, Self.company).run()
-        return try measured().flatMap { try compare($0, shared) }
+        return try measured().filter(\.options.isEmpty).flatMap { try compare($0, shared) }
     }
 
     private func compare(_ kind: ChangeKind, _ store: BenchmarkStore) throws -> [Figure] {

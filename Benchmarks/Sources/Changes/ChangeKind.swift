@@ -13,6 +13,8 @@ struct ChangeKind {
     /// Whether no row changes, so that a migration costs its backup and little else.
     var isOfTheCatalogue = true
     var answers = Answers.none
+    /// What `moult migrate` is told beside; nothing for the default way.
+    var options: [String] = []
 
     /// From what changes a few pages to what writes every row.
     static func all() throws -> [ChangeKind] {
@@ -46,13 +48,17 @@ struct ChangeKind {
             ChangeKind(
                 name: "required", entities: items(BenchmarkModel.required),
                 statements: "UPDATE ZITEM SET ZNOTE = 'none' WHERE ZNOTE IS NULL", bound: 1.1, isOfTheCatalogue: false),
-            ChangeKind(
-                name: "type, rebuilt", entities: items(BenchmarkModel.widened), statements: nil, bound: 0.7,
-                isOfTheCatalogue: false,
-                answers: try Answers([
-                    Answer(from: "V1", to: "V2", entity: BenchmarkModel.entity, property: "count", is: .keep)
-                ])),
+            try otherStorage("type, other storage"),
+            try otherStorage("type, rebuilt", options: ["--normalise"]),
         ]
+    }
+
+    private static func otherStorage(_ name: String, options: [String] = []) throws -> ChangeKind {
+        ChangeKind(
+            name: name, entities: items(BenchmarkModel.widened), statements: nil, bound: 0.7, isOfTheCatalogue: false,
+            answers: try Answers([
+                Answer(from: "V1", to: "V2", entity: BenchmarkModel.entity, property: "count", is: .keep)
+            ]), options: options)
     }
 
     private static func items(_ attributes: [AttributeDescription]) -> [EntityDescription] {
