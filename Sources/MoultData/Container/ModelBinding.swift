@@ -1,3 +1,4 @@
+import Foundation
 import MoultModel
 import MoultObjects
 
@@ -33,6 +34,8 @@ final class ModelBinding {
         let isRequired: Bool
         /// Whether the property is asked about each value.
         let isParticular: Bool
+        /// Whether the property is a `Decimal`.
+        var isDecimal = false
     }
 
     init(_ type: any PersistentModel.Type, _ shape: EntityShape) {
@@ -69,7 +72,8 @@ extension ModelBinding {
             return [
                 Demand(
                     position: position, isRequired: isRequired,
-                    isParticular: isRequired && property.shape.isAttribute && !property.readsEveryValue)
+                    isParticular: isRequired && property.shape.isAttribute && !property.readsEveryValue,
+                    isDecimal: property.valueType == Decimal.self)
             ]
         }
         let own = Demand(position: position, isRequired: false, isParticular: false)
@@ -100,7 +104,8 @@ extension ModelBinding {
         switch values.presence(at: demand.position) {
         case .missing: return false
         case .empty: return !demand.isRequired
-        case .present:
+        case .decimal where demand.isDecimal: return true
+        case .decimal, .present:
             guard demand.isParticular, case .attribute(let value?)? = values[demand.position] else { return true }
             return properties[demand.position]?.canRead(value) ?? true
         }

@@ -23,6 +23,8 @@ package struct PositionedValues: Sendable, RandomAccessCollection, MutableCollec
         case empty
         /// A list of a to-many relationship too, were it without destinations.
         case present
+        /// A decimal that the row keeps as a number of no more digits than any `Decimal` has.
+        case decimal
     }
 
     init(_ row: StoredRow) { form = .row(row) }

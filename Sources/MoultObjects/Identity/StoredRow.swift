@@ -63,6 +63,7 @@ struct StoredRow: @unchecked Sendable {
         switch tag(at: position) {
         case ValueTag.missing.rawValue: .missing
         case ValueTag.null.rawValue, ValueTag.noDestination.rawValue: .empty
+        case ValueTag.wholeDecimal.rawValue, ValueTag.realDecimal.rawValue: .decimal
         default: .present
         }
     }

@@ -16,10 +16,8 @@ extension ResolvedMapping {
     {
         // Most models have no hierarchies, and most mappings one source for each entity.
         let names = entityMappings.compactMap(\.destinationEntityName)
-        guard destination.entities.contains(where: { $0.superentityName != nil }) || Set(names).count < names.count
-        else {
-            return []
-        }
+        let areEachOne = names == destination.entities.map(\.name) || Set(names).count == names.count
+        guard destination.entities.contains(where: { $0.superentityName != nil }) || !areEachOne else { return [] }
         var hierarchies: [String: MergedHierarchy] = [:]
         for mapping in entityMappings {
             guard let old = mapping.sourceEntityName.flatMap(source.entity), !old.isAbstract,

@@ -25,6 +25,13 @@ struct NameMatching {
     /// - Parameter answers: by destination name: the old name, or nil in the optional for a thing that is new.
     init(from source: [Item], to destination: [Item], answers: [String: String?] = [:]) {
         let sourceNames = Set(source.map(\.name))
+        let hasIdentifiers = [source, destination].contains { $0.contains { $0.identifier ?? $0.name != $0.name } }
+        guard hasIdentifiers || !answers.isEmpty else {
+            // Then only equal names match.
+            let names = destination.lazy.map(\.name).filter(sourceNames.contains)
+            sources = Dictionary(names.map { ($0, $0) }) { first, _ in first }
+            return
+        }
         var taken: Set<String> = []
         for (name, old) in answers {
             guard let old, sourceNames.contains(old) else { continue }

@@ -7,7 +7,7 @@ package struct MigrationEdge: Sendable, Equatable {
     package var newer: Int
     package var diff: ModelDiff
     package var means: Means
-    package var undo: Undo
+    let wayBack: WayBack
     /// The stage that is registered for the edge, if any.
     package var stage: RegisteredStage?
 
@@ -19,6 +19,31 @@ package struct MigrationEdge: Sendable, Equatable {
         /// Not yet, or not by inference: the questions and the reasons.
         case open(questions: [Question], refusals: [Refusal])
     }
+
+    /// How to go back: known, or to be inferred.
+    enum WayBack: Sendable, Equatable {
+        case known(Undo)
+        case inferred(Correspondence)
+
+        var undo: Undo {
+            switch self {
+            case .known(let undo): return undo
+            case .inferred(let correspondence):
+                // It answers no questions, which alone could fail.
+                guard let back = try? InferredMapping(Correspondence(reversing: correspondence)) else { break }
+                if let mapping = back.mapping { return .mapping(mapping) }
+                if let reason = back.refusals.first?.message ?? back.questions.first?.sentence {
+                    return .backup(reason: reason)
+                }
+            }
+            return .backup(reason: "the reverse mapping cannot be inferred.")
+        }
+
+        static func == (left: Self, right: Self) -> Bool { left.undo == right.undo }
+    }
+
+    /// How to go back. It is inferred each time that it is asked for: a migration does not ask.
+    package var undo: Undo { wayBack.undo }
 
     /// How to go back.
     package enum Undo: Sendable, Equatable {

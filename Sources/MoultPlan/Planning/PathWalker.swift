@@ -111,43 +111,41 @@ extension PathWalker {
 
     private func edge(_ hop: Hop, _ correspondence: Correspondence) throws(MigrationError) -> MigrationEdge {
         let diff = ModelDiff(correspondence)
-        func edge(_ means: MigrationEdge.Means, _ undo: MigrationEdge.Undo) -> MigrationEdge {
+        func edge(_ means: MigrationEdge.Means, _ wayBack: MigrationEdge.WayBack) -> MigrationEdge {
             MigrationEdge(
                 older: hop.older, newer: hop.newer, diff: diff, means: means,
-                undo: hop.stage?.undo.map { .registered($0) } ?? undo, stage: hop.stage)
+                wayBack: hop.stage?.undo.map { .known(.registered($0)) } ?? wayBack, stage: hop.stage)
         }
         if let stage = hop.stage, let mapping = stage.mapping {
             return edge(
                 .registered(stage, try mapping.get()),
-                .backup(reason: "the stage \(stage.name) does not declare that it is reversible."))
+                .known(.backup(reason: "the stage \(stage.name) does not declare that it is reversible.")))
         }
         let inferred = try InferredMapping(correspondence)
         guard let mapping = inferred.mapping else {
             return edge(
                 .open(questions: inferred.questions, refusals: inferred.refusals),
-                .backup(reason: "the edge has no mapping."))
+                .known(.backup(reason: "the edge has no mapping.")))
         }
         if let stage = hop.stage, stage.hasCode {
             return edge(
-                .inferred(mapping), .backup(reason: "the stage \(stage.name) has code, which is not reversible."))
+                .inferred(mapping),
+                .known(.backup(reason: "the stage \(stage.name) has code, which is not reversible.")))
         }
-        return edge(.inferred(mapping), try undo(of: diff, mapping, correspondence))
+        return edge(.inferred(mapping), wayBack(over: diff, mapping, correspondence))
     }
 
     /// The reverse edge: inferred like any other, if nothing was lost.
-    private func undo(
-        of diff: ModelDiff, _ mapping: ResolvedMapping, _ correspondence: Correspondence
-    ) throws(MigrationError) -> MigrationEdge.Undo {
-        if let loss = diff.losses.first { return .backup(reason: loss.sentence) }
+    private func wayBack(
+        over diff: ModelDiff, _ mapping: ResolvedMapping, _ correspondence: Correspondence
+    ) -> MigrationEdge.WayBack {
+        if let loss = diff.losses.first { return .known(.backup(reason: loss.sentence)) }
         let merged = mapping.mergedHierarchies(
             from: correspondence.source.model, to: correspondence.destination.model)
         if let root = merged.first?.root {
-            return .backup(reason: "objects that move into the hierarchy of \(root) get new keys.")
+            return .known(.backup(reason: "objects that move into the hierarchy of \(root) get new keys."))
         }
-        let back = try InferredMapping(Correspondence(reversing: correspondence))
-        if let mapping = back.mapping { return .mapping(mapping) }
-        let reason = back.refusals.first?.message ?? back.questions.first?.sentence
-        return .backup(reason: reason ?? "the reverse mapping cannot be inferred.")
+        return .inferred(correspondence)
     }
 }
 
