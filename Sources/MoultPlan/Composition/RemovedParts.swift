@@ -33,6 +33,7 @@ struct RemovedParts {
         version: Int, model: ResolvedModel, before: [String: ResolvedEntityMapping], edge: ResolvedMapping
     ) {
         var newNames: [String: String] = [:]
+        newNames.reserveCapacity(edge.entityMappings.count)
         for mapping in edge.entityMappings {
             guard let old = mapping.sourceEntityName else { continue }
             newNames[old] = mapping.destinationEntityName

@@ -40,6 +40,7 @@ extension ResolvedMapping {
 
     var byDestination: [String: ResolvedEntityMapping] {
         var mappings: [String: ResolvedEntityMapping] = [:]
+        mappings.reserveCapacity(entityMappings.count)
         for mapping in entityMappings {
             if let name = mapping.destinationEntityName { mappings[name] = mapping }
         }

@@ -52,6 +52,7 @@ package struct Correspondence: Sendable {
         entitySources = matching.sources
         entityDestinations = Dictionary(matching.sources.map { ($0.value, $0.key) }) { first, _ in first }
         propertySources = [:]
+        propertySources.reserveCapacity(matching.sources.count)
         questions = []
         kept = []
         var asked = QuestionList(from: from, to: to)
@@ -74,6 +75,7 @@ package struct Correspondence: Sendable {
     /// The same in the reverse direction, for the reverse mapping of an edge. It asks no questions.
     init(reversing other: Correspondence) {
         var properties: [String: [String: String]] = [:]
+        properties.reserveCapacity(other.propertySources.count)
         for (entity, sources) in other.propertySources {
             guard let name = other.entitySources[entity] else { continue }
             properties[name] =

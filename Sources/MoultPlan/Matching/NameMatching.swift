@@ -28,8 +28,8 @@ struct NameMatching {
         let hasIdentifiers = [source, destination].contains { $0.contains { $0.identifier ?? $0.name != $0.name } }
         guard hasIdentifiers || !answers.isEmpty else {
             // Then only equal names match.
-            let names = destination.lazy.map(\.name).filter(sourceNames.contains)
-            sources = Dictionary(names.map { ($0, $0) }) { first, _ in first }
+            sources.reserveCapacity(destination.count)
+            for item in destination where sourceNames.contains(item.name) { sources[item.name] = item.name }
             return
         }
         var taken: Set<String> = []

@@ -19,7 +19,10 @@ package struct RenamingHistory: Sendable, Equatable {
     /// The history one version later.
     package func advanced(along correspondence: Correspondence) -> RenamingHistory {
         var next = RenamingHistory()
+        let hasNames = !entities.isEmpty || !properties.isEmpty || correspondence.source.hasRenamingIdentifiers
         for (entity, source) in correspondence.entitySources {
+            // Nothing is said of one that stays as it is.
+            if !hasNames, correspondence.kept.contains(entity) { continue }
             var names = entities[source] ?? []
             if source != entity { names.insert(source) }
             if let identifier = correspondence.source[source]?.description.renamingIdentifier {

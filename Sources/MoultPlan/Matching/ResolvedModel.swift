@@ -8,6 +8,7 @@ package final class ResolvedModel: Sendable {
     /// Of the entities, in byte order.
     let names: [String]
     let entities: [String: ResolvedEntity]
+    let hasRenamingIdentifiers: Bool
 
     /// - Parameter previous: the version before, whose unchanged entities are taken over as they are: what is
     ///   identical need not be compared again.
@@ -22,6 +23,9 @@ package final class ResolvedModel: Sendable {
             entities = entities.filter { model.hasEntity($0.key) }
         }
         self.entities = entities
+        hasRenamingIdentifiers = entities.values.contains {
+            $0.description.renamingIdentifier != nil || $0.hasRenamedProperties
+        }
     }
 
     subscript(name: String) -> ResolvedEntity? { entities[name] }
