@@ -7,7 +7,7 @@ struct Differ {
     /// For each property that the source declares: what it becomes.
     private(set) var fates: [PropertyID: Fate] = [:]
     /// For each property that the destination declares: the properties it comes from.
-    private(set) var origins: [PropertyID: Set<PropertyID>] = [:]
+    private(set) var origins: [PropertyID: [PropertyID]] = [:]
 
     /// A property by the entity that declares it.
     struct PropertyID: Hashable {
@@ -91,7 +91,8 @@ struct Differ {
                 }
                 fates[id, default: Fate()].isCarried = true
                 let goalID = PropertyID(entity: pair.destination.declaringEntity(of: goal), name: goal)
-                origins[goalID, default: []].insert(id)
+                // Most have one; sub-entities name an inherited one again.
+                if origins[goalID]?.contains(id) != true { origins[goalID, default: []].append(id) }
             }
         }
     }
