@@ -55,8 +55,7 @@ struct QuestionList {
 
 extension QuestionList {
     mutating func askAboutEntities(ambiguities: [String: [String]], in correspondence: Correspondence) {
-        let matched = Set(correspondence.entitySources.values)
-        let removed = correspondence.source.names.filter { !matched.contains($0) }
+        let removed = correspondence.source.names.filter { correspondence.entityDestinations[$0] == nil }
             .compactMap { correspondence.source[$0] }.filter { !$0.description.isAbstract }
         for name in correspondence.destination.names where correspondence.entitySources[name] == nil {
             if let candidates = ambiguities[name] {
@@ -95,7 +94,8 @@ extension QuestionList {
             let added = Resemblance.Added(
                 attributes: pair.destination.attributes.values.filter { sources[$0.name] == nil },
                 relationships: pair.destination.relationships.values.filter { sources[$0.name] == nil })
-            guard !added.isEmpty else { continue }
+            // What was removed is all that an added one could be.
+            guard !added.isEmpty, matched.count < pair.source.sameNames.count else { continue }
             let resemblance = Resemblance(correspondence, pair: pair, matched: matched)
             for (name, candidates) in resemblance.candidates(for: added) where ambiguous[name] == nil {
                 let declaring = pair.destination.declaringEntity(of: name)
