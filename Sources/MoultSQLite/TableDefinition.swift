@@ -47,10 +47,11 @@ package struct TableDefinition: Sendable, Hashable {
 
 extension TableDefinition {
     /// A CREATE TABLE statement with other types of some columns; nil where one of them is missing, or is more than a
-    /// name and a type.
+    /// name and a type, and where values are computed from others: an index may hold these.
     package static func redeclared(_ sql: String, as types: [String: String]) -> String? {
+        guard let parts = TableDefinition(sql)?.parts, !parts.contains(where: \.isGenerated) else { return nil }
         var (text, rest, wanted) = ("", sql[...], types)
-        for part in TableDefinition(sql)?.parts ?? [] {
+        for part in parts {
             guard let column = part.column, let type = wanted.removeValue(forKey: column) else { continue }
             guard part.constraints.isEmpty, let name = part.tokens.first, let last = part.tokens.last else {
                 return nil
@@ -97,7 +98,10 @@ extension TableDefinition.Part {
     }
 
     /// Its tokens, with every name as it is without quotes.
-    package var meaning: [String] { tokens.map { $0.isLiteral ? $0.text : $0.name } }
+    package var meaning: [String] {
+        // A column's name may stand in single quotes, as a literal does.
+        tokens.enumerated().map { $0 > 0 && $1.isLiteral ? $1.text : $1.name }
+    }
 
     /// What stands in the first parentheses of a constraint, by name.
     package var names: [String] {

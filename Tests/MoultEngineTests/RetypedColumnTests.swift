@@ -1,6 +1,7 @@
 import Foundation
 import MoultModel
 import MoultPlan
+import MoultSQLite
 import MoultStore
 import TestSupport
 import Testing
@@ -115,6 +116,59 @@ import Testing
         let isRaw = change.old.columnType == "INTEGER" && (change.new == .double || change.old.widens(to: change.new))
         let isRebuilt = change.new.columnType == "FLOAT" && change.old.columnType != "FLOAT" && !isRaw
         #expect((way.kind == .rebuilt) == isRebuilt, "\(way.sentence)")
+    }
+
+    /// What an app may hang on a column beside an index that names it.
+    @Test(arguments: [
+        "CREATE INDEX own ON ZNOTE (ZLABEL) WHERE (G = 1)", "CREATE INDEX own ON ZNOTE (G)",
+        "CREATE INDEX own ON ZNOTE (ZLABEL, G DESC)", "CREATE INDEX own ON ZNOTE (abs(ZVALUE))",
+        "CREATE INDEX own ON ZNOTE (ZLABEL) WHERE ZVALUE > 3",
+    ])
+    func `an index that depends on the column agrees with it afterwards`(index: String) throws {
+        let versions = try versions(.init(old: .integer16, new: .double, isRequired: false))
+        let store = try DeferredStore(versions.versions[0], rows: 0)
+        _ = try store.shell(
+            """
+            INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZVALUE, ZLABEL) VALUES (1, 1, 1, 3, 'a'), (2, 1, 1, 5, 'b');
+            ALTER TABLE ZNOTE ADD COLUMN G AS (ZVALUE / 2); \(index)
+            """)
+        let other = try store.copy()
+        _ = try migrate(store.path, versions, .cheapest)
+        _ = try migrate(other.path, versions, .normalised)
+        #expect(try store.values() == other.values())
+    }
+
+    @Test(arguments: [StoreScript.Choice.cheapest, .normalised])
+    func `a search table has the text of the new type`(choice: StoreScript.Choice) throws {
+        let versions = try versions(.init(old: .integer16, new: .double, isRequired: false))
+        let store = try DeferredStore(versions.versions[0], rows: 0)
+        _ = try store.shell(
+            """
+            INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZVALUE) VALUES (1, 1, 1, 3);
+            CREATE VIRTUAL TABLE own USING fts5 (ZVALUE, content='ZNOTE', content_rowid='Z_PK');
+            INSERT INTO own (own) VALUES ('rebuild')
+            """)
+        _ = try migrate(store.path, versions, choice)
+        // 3.0 is two words.
+        #expect(
+            try store.shell(
+                "INSERT INTO own (own, rank) VALUES ('integrity-check', 1); SELECT rowid FROM own WHERE own MATCH '0'")
+                == "1\n")
+    }
+
+    @Test(arguments: ["'ZLABEL' VARCHAR", "\"ZLABEL\" VARCHAR", "[ZLABEL] /* a, ( */ VARCHAR", "`ZLABEL`VARCHAR"])
+    func `the rest of the table's text stays, however it is written`(label: String) throws {
+        let versions = try versions(.init(old: .integer16, new: .double, isRequired: false))
+        let store = try DeferredStore(versions.versions[0], rows: 0)
+        _ = try store.shell(
+            """
+            INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZVALUE, ZLABEL) VALUES (1, 1, 1, 3, 'a'); PRAGMA writable_schema = ON;
+            UPDATE sqlite_master SET sql = replace(sql, 'ZLABEL VARCHAR', \(label.quotedLiteral)) WHERE name = 'ZNOTE'
+            """)
+        #expect(try migrate(store.path, versions, .cheapest).kind == .updated)
+        #expect(try store.shell("SELECT typeof(ZVALUE), ZLABEL FROM ZNOTE") == "real|a\n")
+        #expect(try store.shell("SELECT sql FROM sqlite_master WHERE name = 'ZNOTE'").contains(label))
+        #expect(try StoreAudit(store.path, model: versions.versions[1].model).findings == [])
     }
 
     @Test func `other connections are told to read the text again`() throws {

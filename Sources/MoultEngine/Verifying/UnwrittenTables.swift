@@ -35,7 +35,10 @@ struct UnwrittenTables: Sendable {
                 written.insert(tree.table)
                 continue
             }
-            guard tree.kind == "table", let columns = try Self.columns(tree.name, same.name, connection) else {
+            guard tree.kind == "table" else { continue }
+            guard let columns = try Self.columns(tree.name, same.name, connection) else {
+                // Its indexes are read otherwise, too.
+                written.insert(tree.name)
                 continue
             }
             tables[tree.name] = (same.name, columns)

@@ -126,7 +126,8 @@ package struct BoundPlan: Sendable {
         func lowering(_ rowCounts: [String: Int64]) throws -> StoreLowering {
             try StoreLowering(
                 source: old, destination: new, mapping: mapping, catalogue: snapshot.catalogue, rowCounts: rowCounts,
-                highestKeys: highestKeys, disjoint: disjoint, keeping: keptObjects, historyGaps: historyGaps)
+                highestKeys: highestKeys, disjoint: disjoint, keeping: keptObjects, historyGaps: historyGaps,
+                isPending: snapshot.metadata.hasDeferredWork)
         }
         let objects = try keptObjects.losses(to: target.name, over: connection).map(renamed.naming)
         // What the migration drops it does not leave as it is.

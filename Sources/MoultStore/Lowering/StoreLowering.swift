@@ -68,12 +68,14 @@ struct StoreLowering: Sendable {
 
     /// - Parameters:
     ///   - highestKeys: by table of the source, the highest key ever handed out there.
+    ///   - isPending: whether the metadata say that an earlier migration has deferred work: what it has left behind need not
+    ///     show, as a column that keeps its name.
     ///   - disjoint: pairs of places of entity mappings whose conditions no object fulfils both.
     init(
         source: StoreLayout, destination: StoreLayout, mapping: ResolvedMapping, catalogue: Catalogue,
         rowCounts: [String: Int64], highestKeys: [String: Int64], disjoint: Set<[Int]>,
         keeping keptObjects: KeptObjects = KeptObjects(), historyGaps: HistoryGaps = HistoryGaps(),
-        sortsPairs: Bool = true
+        isPending: Bool = false, sortsPairs: Bool = true
     ) throws {
         self.sortsPairs = sortsPairs
         leadingColumns = Self.leadingColumns(of: source)
@@ -85,7 +87,7 @@ struct StoreLowering: Sendable {
         self.keptObjects = keptObjects
         self.historyGaps = historyGaps
         let isPending =
-            !catalogue.leftoverTables.isEmpty
+            isPending || !catalogue.leftoverTables.isEmpty
             || source.tables.contains { $0.columns.contains { DeferredName.isOne($0.name) } }
         let policy = mapping.entityMappings.lazy.compactMap(\.policy).first
         obstacle = isPending ? .workIsPending : policy.map { .policyRuns($0) }

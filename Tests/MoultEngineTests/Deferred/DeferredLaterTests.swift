@@ -45,6 +45,25 @@ struct DeferredLaterTests {
         #expect(try store.contents() == other.contents())
     }
 
+    /// A column that nothing else takes the name of shows the deferred work by the mark in the metadata alone.
+    @Test(arguments: [false, true])
+    func `a later migration drops the old column, by either way`(normalises: Bool) throws {
+        var entities = try Self.versions().versions[0...1].map { $0.model.entities[0] }
+        entities.append(entities[1])
+        entities[2].attributes.append(.init(name: "pinned", type: .boolean))
+        let versions = ModelVersions(
+            versions: try entities.enumerated().map {
+                ModelVersion(names: ["\($0 + 1)"], model: try ManagedObjectModel(entities: [$1]))
+            })
+        let store = try DeferredStore(versions.versions[0])
+        try store.migrate(Self.pair(versions, 0...1))
+        #expect(try store.shell("SELECT count(ZBODY) > 0 FROM ZNOTE") == "1\n")
+        try store.migrate(Self.pair(versions, 1...2), defers: false, normalises: normalises)
+        #expect(try store.shell("SELECT group_concat(name) FROM pragma_table_info('ZNOTE')").contains("ZBODY") == false)
+        #expect(try store.isPending == false)
+        #expect(try StoreAudit(store.path, model: versions.versions[2].model).findings == [])
+    }
+
     @Test(arguments: [false, true])
     func `an entity that leaves and comes back begins empty, deferred or not`(defers: Bool) throws {
         let note = EntityDescription(name: "Note", attributes: [.init(name: "title", type: .string)])
