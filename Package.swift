@@ -259,8 +259,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "MoultModel", "MoultModelFiles", "MoultPlan", "MoultStore", "MoultObjects", "MoultSystem",
-                "MoultTransform",
+                "MoultModel", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultStore", "MoultObjects",
+                "MoultSystem", "MoultTransform",
             ], path: "Tests/TestSupport"),
         tests(
             "MoultObjectsTests",

@@ -47,11 +47,10 @@ package struct TableDefinition: Sendable, Hashable {
 
 extension TableDefinition {
     /// A CREATE TABLE statement with other types of some columns; nil where one of them is missing, or is more than a
-    /// name and a type, and where values are computed from others: an index may hold these.
-    package static func redeclared(_ sql: String, as types: [String: String]) -> String? {
-        guard let parts = TableDefinition(sql)?.parts, !parts.contains(where: \.isGenerated) else { return nil }
+    /// name and a type.
+    package static func retyped(_ sql: String, as types: [String: String]) -> String? {
         var (text, rest, wanted) = ("", sql[...], types)
-        for part in parts {
+        for part in TableDefinition(sql)?.parts ?? [] {
             guard let column = part.column, let type = wanted.removeValue(forKey: column) else { continue }
             guard part.constraints.isEmpty, let name = part.tokens.first, let last = part.tokens.last else {
                 return nil

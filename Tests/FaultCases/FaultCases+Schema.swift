@@ -70,7 +70,7 @@ extension FaultCases {
 
     /// A column gets another type in the text of its table, and every row another value, in one transaction on the store
     /// itself.
-    static func declared(isWAL: Bool) throws -> FaultCase {
+    static func retyped(isWAL: Bool) throws -> FaultCase {
         let first = try KillableVersions.make().versions[0]
         var model = first.model
         try model.updateEntity("Link") { link in
@@ -79,7 +79,7 @@ extension FaultCases {
         let versions = ModelVersions(versions: [first, ModelVersion(names: ["2"], model: model)])
         var options = PreparedMigration.Options()
         options.answers = try Answers([Answer(from: "1", to: "2", entity: "Link", property: "place", is: .keep)])
-        var trial = FaultCase("declared anew, \(isWAL ? "rows in the WAL" : "rollback journal")") { store in
+        var trial = FaultCase("type changed, \(isWAL ? "rows in the WAL" : "rollback journal")") { store in
             try makeItems(at: store, isWAL: isWAL)
             _ = try SQLiteShell.run(store, "UPDATE ZLINK SET ZPLACE = Z_PK")
         } run: { [options] store, system in

@@ -14,7 +14,7 @@ package enum FaultCases {
         get throws {
             let all = [
                 try inferred(isWAL: true), try inferred(isWAL: false), try altered(isWAL: true),
-                try altered(isWAL: false), try declared(isWAL: true), try declared(isWAL: false), try rebuilt,
+                try altered(isWAL: false), try retyped(isWAL: true), try retyped(isWAL: false), try rebuilt,
                 try inPlace, try mapped, try policy, try passes,
                 try stops, try undone, try resumed, try rolledBack, restored, restoredOverPage,
                 restoredOverCut, restoredWhereGone, try mended, try putBack, try takenOutAgain, try completed,

@@ -70,7 +70,9 @@ import Testing
         Case("Rows of ZNOTE are updated: ZSIZE gets new values.") {
             $0.changeAttribute("size") { ($0.isOptional, $0.defaultValue) = (false, .integer(3)) }
         },
-        Case("ZNOTE is altered in place: declares ZSIZE FLOAT. Its rows are updated: ZSIZE gets new values.") {
+        Case(
+            "ZNOTE is altered in place: changes the type of ZSIZE to FLOAT. Its rows are updated: ZSIZE gets new values."
+        ) {
             $0.changeAttribute("size") { $0.type = .double }
         },
         Case(

@@ -50,7 +50,7 @@ struct LoweringSchemaTests {
         for statement in script.statements {
             #expect(statement.contradictions == [])
             do {
-                try connection.execute(statement.sql)
+                try statement.run(on: connection)
             } catch {
                 Issue.record("\(from.name) to \(to.name): \(statement.sql)\n\(error)")
                 return

@@ -13,7 +13,8 @@ extension Verb {
             transaction, after it has been backed up, if three things are true: no table is rebuilt, no code or rule of
             an app runs, and there is only one pass. Otherwise, and with --frugal or --budget, a copy is changed, and
             its pages are copied back in one transaction. Before the commit, the rows are compared with those of the
-            backup. If the store itself is changed, only tables with a changed page or another column type are compared.
+            backup. If the store itself is changed, only tables with a changed page, or with a column of another type, are
+            compared.
             SQLite's WAL or rollback journal shows which pages have changed. With --verify full, the rows of all tables
             are compared.
             With --normalise every table that changes is rebuilt, with its columns in the order of a new store.
@@ -138,7 +139,7 @@ extension Option {
         completes: .files)
     static let verify = value(
         "verify", "WHAT",
-        "changed (the default): compare the rows of tables that were written to; full: those of all tables.",
+        "changed (the default): compare the rows of tables that were changed; full: those of all tables.",
         completes: .words(["changed", "full"]))
     static let makeRoom = flag(
         "make-room",

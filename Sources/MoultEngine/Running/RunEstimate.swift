@@ -132,7 +132,7 @@ extension StoreScript.Statement {
             case .update, .dropColumn: WorkCost.update
             // A table's pages become free.
             case .delete, .dropTable, .dropIndex, .dropTrigger, .dropView: WorkCost.drop
-            case .createTable, .renameTable, .addColumn, .declareColumns, .renameColumn, .createIndex, .createTrigger,
+            case .createTable, .renameTable, .addColumn, .retypeColumns, .renameColumn, .createIndex, .createTrigger,
                 .metadata:
                 WorkCost.sort
             }

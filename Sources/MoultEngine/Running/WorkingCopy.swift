@@ -201,7 +201,7 @@ struct ScriptRunner {
             )
         }
         do {
-            if statement.kind == .declareColumns { return try connection.editSchema(statement.sql) }
+            if statement.kind == .retypeColumns { return try connection.editSchema(statement.sql) }
             let compiled = try connection.prepare(statement.sql)
             defer { compiled.finalise() }
             watch(compiled, at: place, try estimatedSteps(statement, connection))

@@ -37,7 +37,7 @@ struct UnwrittenTables: Sendable {
             }
             guard tree.kind == "table" else { continue }
             guard let columns = try Self.columns(tree.name, same.name, connection) else {
-                // Its indexes are read otherwise, too.
+                // No page was written, but its rows read differently now, or may. SQLite has to check its indexes.
                 written.insert(tree.name)
                 continue
             }

@@ -16,8 +16,10 @@ extension ResolvedMapping {
     {
         // Most models have no hierarchies, and most mappings one source for each entity.
         let names = entityMappings.compactMap(\.destinationEntityName)
-        let areEachOne = names == destination.entities.map(\.name) || Set(names).count == names.count
-        guard destination.entities.contains(where: { $0.superentityName != nil }) || !areEachOne else { return [] }
+        let haveOneSourceEach = names == destination.entities.map(\.name) || Set(names).count == names.count
+        guard destination.entities.contains(where: { $0.superentityName != nil }) || !haveOneSourceEach else {
+            return []
+        }
         var hierarchies: [String: MergedHierarchy] = [:]
         for mapping in entityMappings {
             guard let old = mapping.sourceEntityName.flatMap(source.entity), !old.isAbstract,

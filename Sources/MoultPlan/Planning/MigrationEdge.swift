@@ -29,7 +29,7 @@ package struct MigrationEdge: Sendable, Equatable {
             switch self {
             case .known(let undo): return undo
             case .inferred(let correspondence):
-                // It answers no questions, which alone could fail.
+                // Only applying answers can throw, and the reverse has none.
                 guard let back = try? InferredMapping(Correspondence(reversing: correspondence)) else { break }
                 if let mapping = back.mapping { return .mapping(mapping) }
                 if let reason = back.refusals.first?.message ?? back.questions.first?.sentence {
@@ -42,7 +42,7 @@ package struct MigrationEdge: Sendable, Equatable {
         static func == (left: Self, right: Self) -> Bool { left.undo == right.undo }
     }
 
-    /// How to go back. It is inferred each time that it is asked for: a migration does not ask.
+    /// How to go back. It is inferred each time that it is asked for; only reports of a plan ask.
     package var undo: Undo { wayBack.undo }
 
     /// How to go back.

@@ -8,8 +8,8 @@ enum ColumnSource: Sendable, Hashable {
     case filled(String, SQLiteValue)
     /// The same value for each row.
     case literal(SQLiteValue)
-    /// The value of that column in another type. It asks whether the value is nil and gives it to functions: never does
-    /// it compare it, which goes by the declared type.
+    /// That column's value, converted. The SQL only tests it for NULL and passes it to functions. It never compares it,
+    /// because a comparison depends on the declared type.
     case converted(String, SQLText)
     case expression(SQLText)
 

@@ -122,13 +122,13 @@ struct MappedValues: Sendable {
         case .value(let value):
             let stored = try self.stored(value, as: attribute, expression, format, conversions)
             let found = scope.value(stored)
-            let isRead = attribute.type != .decimal || value.exact == nil
-            let column = isRead ? column(scope.value(value.sql)) : nil
-            func source(_ sql: SQLText) -> ColumnSource {
-                guard let column else { return .expression(sql) }
-                return sql == scope.value(value.sql) ? .column(column) : .converted(column, sql)
+            let readsColumn = attribute.type != .decimal || value.exact == nil
+            let named = readsColumn ? column(scope.value(value.sql)) : nil
+            func columnSource(_ sql: SQLText) -> ColumnSource {
+                guard let named else { return .expression(sql) }
+                return sql == scope.value(value.sql) ? .column(named) : .converted(named, sql)
             }
-            values[attribute.name] = source(found)
+            values[attribute.name] = columnSource(found)
             if attribute.type == .decimal, value.kind == .decimal, let digits = value.exact {
                 let rounds: SQLText = "\(name: ValueConversion.roundsName)(\(digits))"
                 roundings[attribute.name] = scope.value(rounds)
@@ -137,7 +137,8 @@ struct MappedValues: Sendable {
             let condition = scope.value("(\(stored)) IS NULL AND (\(failure))")
             failures[attribute.name] = condition
             if let substitute = attribute.defaultValue?.stored(for: attribute) {
-                values[attribute.name] = source("CASE WHEN \(condition) THEN \(value: substitute) ELSE \(found) END")
+                values[attribute.name] = columnSource(
+                    "CASE WHEN \(condition) THEN \(value: substitute) ELSE \(found) END")
             }
         case .object, .collection, .composite, .elements:
             throw format.refuse(expression.format, "it is not one value, as \(attribute.name) needs it")

@@ -80,7 +80,7 @@ extension StoreLowering {
                     changed.append(assignment)
                     continue
                 }
-                guard assignment.survives(redeclaring: type, as: column.type) else {
+                guard assignment.survives(retyping: type, to: column.type) else {
                     return refuse(.typeChanges(column: column.name, from: type, to: column.type))
                 }
                 alteration.retyped.append(column)
@@ -109,7 +109,7 @@ extension StoreLowering {
         if let column = alteration.retyped.first(where: { column in
             changed.contains { $0.column != column.name && $0.source.names(column.name) }
         }) {
-            return refuse(.typeChanges(column: column.name, from: types[column.name] ?? "", to: column.type))
+            return refuse(.valuesAreUsed(column: column.name))
         }
         let looksAround = !alteration.dropped.isEmpty || !alteration.renamed.isEmpty
         if looksAround, let user = keptObjects.watcherOfColumns { return refuse(.isUsed(by: user)) }
@@ -119,7 +119,11 @@ extension StoreLowering {
         }
         if !alteration.retyped.isEmpty {
             let types = Dictionary(alteration.retyped.map { ($0.name, $0.type) }) { first, _ in first }
-            guard let sql = TableDefinition.redeclared(old.sql, as: types) else { return refuse(.hasConstraints) }
+            // Its values may be in an index, by way of another such column too.
+            guard TableDefinition(old.sql)?.parts.contains(where: \.isGenerated) == false else {
+                return refuse(.hasGeneratedColumns)
+            }
+            guard let sql = TableDefinition.retyped(old.sql, as: types) else { return refuse(.hasConstraints) }
             alteration.retypedSQL = sql
         }
         return .success((alteration, changed, own))
@@ -132,7 +136,7 @@ extension StoreLowering {
         let name = change.table.name
         let rows = rows(of: change.contributions.map(\.source.name))
         let retyped = change.alteration.retypedSQL.map { sql -> StoreScript.Statement in
-            .declareColumns(change.alteration.retyped, of: name, from: source.table(named: name)?.sql ?? "", to: sql)
+            .retypeColumns(change.alteration.retyped, of: name, from: source.table(named: name)?.sql ?? "", to: sql)
         }
         return (
             (retyped.map { [$0] } ?? []) + change.alteration.added.map { .addColumn($0.name, $0.type, to: name) },
@@ -181,15 +185,15 @@ extension StoreLowering {
 }
 
 extension TableChange.Assignment {
-    /// Whether the column may be declared with another type first, and be written from the values that its rows have
-    /// then, with the same outcome as if they were read under the old type.
-    fileprivate func survives(redeclaring old: String, as new: String) -> Bool {
+    /// Whether the column may get another type first, and its rows their values afterwards, with the same outcome as if
+    /// these were read under the old type.
+    fileprivate func survives(retyping old: String, to new: String) -> Bool {
         let (old, new) = (ColumnAffinity(declaredType: old), ColumnAffinity(declaredType: new))
         return switch source {
         // A REAL column stores whole numbers as integers, and gives them as reals (sqlite.org/datatype3.html, 2).
-        case .column(column), .filled(column, _): old != .real || new == .integer || new == .numeric
-        // A function would be given the integers of the old column as reals.
-        case .converted(column, _): new != .real
+        case .column(self.column), .filled(self.column, _): old != .real || new == .integer || new == .numeric
+        // moult_convert would get reals where the kind says integer, and give nil.
+        case .converted(self.column, _): new != .real
         case .literal: true
         default: false
         }

@@ -68,8 +68,8 @@ struct StoreLowering: Sendable {
 
     /// - Parameters:
     ///   - highestKeys: by table of the source, the highest key ever handed out there.
-    ///   - isPending: whether the metadata say that an earlier migration has deferred work: what it has left behind need not
-    ///     show, as a column that keeps its name.
+    ///   - isPending: whether the metadata mark deferred work; a removed column that kept its name does not show it
+    ///     otherwise.
     ///   - disjoint: pairs of places of entity mappings whose conditions no object fulfils both.
     init(
         source: StoreLayout, destination: StoreLayout, mapping: ResolvedMapping, catalogue: Catalogue,

@@ -6,7 +6,7 @@ extension StoreScript {
         package enum Kind: Sendable, Hashable {
             case createTable, renameTable, dropTable, dropView, addColumn, renameColumn, dropColumn
             /// Edits the text of a table in `sqlite_master`.
-            case declareColumns
+            case retypeColumns
             case createIndex, dropIndex, createTrigger, dropTrigger
             /// New rows, new values in rows that are there, rows that leave.
             case fill, update, delete
@@ -107,7 +107,7 @@ extension StoreScript.Statement {
     /// About how many seconds SQLite takes for each object of the catalogue, whose text it parses again.
     var secondsForEachObject: Double {
         switch kind {
-        case .addColumn, .declareColumns: 12e-6
+        case .addColumn, .retypeColumns: 12e-6
         case .renameColumn: 90e-6
         case .renameTable, .dropColumn: 50e-6
         default: 0
@@ -158,15 +158,15 @@ extension StoreScript.Statement {
     /// - Parameters:
     ///   - before: the text of the table in the store.
     ///   - sql: the same with the new types.
-    static func declareColumns(
+    static func retypeColumns(
         _ columns: [EntityTable.Column], of table: String, from before: String, to sql: String
     ) -> Self {
-        let names = columns.map { "\($0.name) \($0.type)" }.joined(separator: ", ")
+        let types = columns.map { "\($0.name) to \($0.type)" }.joined(separator: ", ")
         return .init(
-            .declareColumns, table,
+            .retypeColumns, table,
             "UPDATE main.sqlite_master SET sql = \(sql.quotedLiteral) "
                 + "WHERE name = \(table.quotedLiteral) AND sql = \(before.quotedLiteral)",
-            "Declare \(names) in the text of \(table).")
+            "Change the type of \(types) in the text of \(table).")
     }
 
     static func createIndex(_ index: IndexDefinition, rows: StoreScript.RowCount = 0) -> Self {

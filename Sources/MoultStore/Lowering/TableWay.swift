@@ -19,10 +19,10 @@ struct ColumnAlteration: Hashable, Sendable {
 
     var isEmpty: Bool { added.isEmpty && dropped.isEmpty && renamed.isEmpty && retyped.isEmpty }
 
-    /// `declares ZF FLOAT, adds ZA and ZB, drops ZC, renames ZD to ZE`
+    /// `changes the type of ZF to FLOAT, adds ZA and ZB, drops ZC, renames ZD to ZE`
     fileprivate var words: String {
         var words: [String] = []
-        if !retyped.isEmpty { words.append("declares \(retyped.map { "\($0.name) \($0.type)" }.listed)") }
+        if !retyped.isEmpty { words.append(retyped.map { "changes the type of \($0.name) to \($0.type)" }.listed) }
         if !added.isEmpty { words.append("adds \(added.map(\.name).listed)") }
         if !dropped.isEmpty { words.append("drops \(dropped.listed)") }
         if !renamed.isEmpty { words.append("renames \(renamed.map { "\($0.from) to \($0.to)" }.listed)") }
@@ -37,7 +37,12 @@ enum RebuildReason: Hashable, Sendable {
     case rowsMove(from: [String])
     case keysChange
     case rowsArePicked
+    /// Its values cannot be converted in place.
     case typeChanges(column: String, from: String, to: String)
+    /// Its type changes, and the value of another column is computed from it.
+    case valuesAreUsed(column: String)
+    /// A column's type changes, and what is computed from others may be in an index.
+    case hasGeneratedColumns
     /// Uniqueness in the table's own text, or what an app has added to it.
     case hasConstraints
     case namesClash(column: String)
@@ -59,7 +64,10 @@ enum RebuildReason: Hashable, Sendable {
         case .rowsMove(let tables): "its rows come from \(tables.listed)"
         case .keysChange: "its objects get new keys"
         case .rowsArePicked: "only some of its objects are taken"
-        case .typeChanges(let column, let from, let to): "\(column) is declared \(from), and becomes \(to)"
+        case .typeChanges(let column, let from, let to):
+            "the values of \(column) cannot be converted in place from \(from) to \(to)"
+        case .valuesAreUsed(let column): "another column is computed from \(column), which gets another type"
+        case .hasGeneratedColumns: "a column gets another type, and the table has a generated column"
         case .hasConstraints: "its text has more than columns with a type"
         case .namesClash(let column): "the name \(column) is still taken when it is needed"
         case .writesTooOften: "to drop its columns one by one would write all rows more often"

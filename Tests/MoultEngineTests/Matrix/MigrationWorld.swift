@@ -61,7 +61,7 @@ struct MigrationWorld {
             for statement in migration.script.statements {
                 #expect(statement.contradictions == [])
                 do {
-                    try connection.execute(statement.sql)
+                    try statement.run(on: connection)
                 } catch {
                     throw WitnessStore.Failure(description: "\(statement.sql)\n\(error)")
                 }
