@@ -69,6 +69,24 @@ import Testing
         #expect(mapping.mapping(toEntity: "A")?.attributes["primary"] == .attribute("paint", ifNil: nil))
     }
 
+    @Test func `so is that of an element, where nothing else has an identifier`() throws {
+        func home(_ element: AttributeDescription, _ more: AttributeDescription...) -> EntityDescription {
+            entity("A", [AttributeDescription(name: "home", type: .composite, elements: [element])] + more)
+        }
+        let all = ModelVersions(versions: [
+            try version("V1", home(attribute("color"))),
+            try version("V2", home(attribute("paint", was: "color"))),
+            try version("V3", home(attribute("paint"), attribute("age", .integer16))),
+            try version("V4", home(attribute("primary", was: "color"), attribute("age", .integer16))),
+        ])
+        let plan = try MigrationPlan(all, from: "V3", to: "V4")
+        guard case .inferred(let mapping) = plan.edges[0].means else {
+            Issue.record("no mapping")
+            return
+        }
+        #expect(mapping.mapping(toEntity: "A")?.attributes["home.primary"] == .attribute("home.paint", ifNil: nil))
+    }
+
     @Test func `an identifier with two meanings is a question with an answer for each`() throws {
         let before = [entity("A", [attribute("color"), attribute("paint", was: "color")])]
         let after = [entity("A", [attribute("primary", was: "color")])]

@@ -14,6 +14,9 @@ struct NameMatching {
         /// Its names in earlier versions, and its former identifiers.
         var formerNames: Set<String> = []
 
+        /// Whether its identifier is another name than its own.
+        var isRenamed: Bool { identifier.map { $0 != name } ?? false }
+
         func isKnown(as name: String) -> Bool { identifier == name || formerNames.contains(name) }
     }
 
@@ -25,8 +28,7 @@ struct NameMatching {
     /// - Parameter answers: by destination name: the old name, or nil in the optional for a thing that is new.
     init(from source: [Item], to destination: [Item], answers: [String: String?] = [:]) {
         let sourceNames = Set(source.map(\.name))
-        let hasIdentifiers = [source, destination].contains { $0.contains { $0.identifier ?? $0.name != $0.name } }
-        guard hasIdentifiers || !answers.isEmpty else {
+        guard !answers.isEmpty || source.contains(where: \.isRenamed) || destination.contains(where: \.isRenamed) else {
             // Then only equal names match.
             sources.reserveCapacity(destination.count)
             for item in destination where sourceNames.contains(item.name) { sources[item.name] = item.name }
@@ -54,7 +56,7 @@ struct NameMatching {
     }
 
     private mutating func claimByIdentifier(_ open: [Item], source: [Item], taken: inout Set<String>) {
-        guard open.contains(where: { $0.identifier != nil && $0.identifier != $0.name }) else { return }
+        guard open.contains(where: \.isRenamed) else { return }
         let byName = Dictionary(source.map { ($0.name, $0) }) { first, _ in first }
         let openNames = Set(open.map(\.name))
         var known: [String: [String]] = [:]
@@ -65,7 +67,7 @@ struct NameMatching {
         }
         var claims: [String: [String]] = [:]
         for item in open {
-            guard let identifier = item.identifier, identifier != item.name else { continue }
+            guard item.isRenamed, let identifier = item.identifier else { continue }
             // Unchanged since it was renamed.
             if let same = byName[item.name], same.isKnown(as: identifier) { continue }
             if let candidates = known[identifier] { claims[item.name] = candidates }

@@ -19,9 +19,10 @@ package struct RenamingHistory: Sendable, Equatable {
     /// The history one version later.
     package func advanced(along correspondence: Correspondence) -> RenamingHistory {
         var next = RenamingHistory()
-        let hasNames = !entities.isEmpty || !properties.isEmpty || correspondence.source.hasRenamingIdentifiers
+        let hasNames =
+            !entities.isEmpty || !properties.isEmpty || correspondence.source.model.hasRenamingIdentifiers
         for (entity, source) in correspondence.entitySources {
-            // Nothing is said of one that stays as it is.
+            // An unchanged entity adds no names.
             if !hasNames, correspondence.kept.contains(entity) { continue }
             var names = entities[source] ?? []
             if source != entity { names.insert(source) }

@@ -8,7 +8,6 @@ package final class ResolvedModel: Sendable {
     /// Of the entities, in byte order.
     let names: [String]
     let entities: [String: ResolvedEntity]
-    let hasRenamingIdentifiers: Bool
 
     /// - Parameter previous: the version before, whose unchanged entities are taken over as they are: what is
     ///   identical need not be compared again.
@@ -23,9 +22,6 @@ package final class ResolvedModel: Sendable {
             entities = entities.filter { model.hasEntity($0.key) }
         }
         self.entities = entities
-        hasRenamingIdentifiers = entities.values.contains {
-            $0.description.renamingIdentifier != nil || $0.hasRenamedProperties
-        }
     }
 
     subscript(name: String) -> ResolvedEntity? { entities[name] }
@@ -122,5 +118,21 @@ extension EntityDescription {
         var entity = self
         entity.attributes = attributes.flatMap(\.leaves)
         return entity
+    }
+}
+
+extension ManagedObjectModel {
+    /// Whether an entity or a property has a renaming identifier, or an element of a composite attribute.
+    var hasRenamingIdentifiers: Bool {
+        entities.contains { entity in
+            entity.renamingIdentifier != nil || entity.attributes.contains(where: \.hasRenamingIdentifier)
+                || entity.relationships.contains { $0.renamingIdentifier != nil }
+        }
+    }
+}
+
+extension AttributeDescription {
+    fileprivate var hasRenamingIdentifier: Bool {
+        renamingIdentifier != nil || type == .composite && leaves.contains { $0.renamingIdentifier != nil }
     }
 }

@@ -7,9 +7,9 @@ package struct MigrationEdge: Sendable, Equatable {
     package var newer: Int
     package var diff: ModelDiff
     package var means: Means
-    let wayBack: WayBack
     /// The stage that is registered for the edge, if any.
     package var stage: RegisteredStage?
+    let correspondence: Correspondence
 
     /// How the edge is done.
     package enum Means: Sendable, Equatable {
@@ -19,31 +19,6 @@ package struct MigrationEdge: Sendable, Equatable {
         /// Not yet, or not by inference: the questions and the reasons.
         case open(questions: [Question], refusals: [Refusal])
     }
-
-    /// How to go back: known, or to be inferred.
-    enum WayBack: Sendable, Equatable {
-        case known(Undo)
-        case inferred(Correspondence)
-
-        var undo: Undo {
-            switch self {
-            case .known(let undo): return undo
-            case .inferred(let correspondence):
-                // Only applying answers can throw, and the reverse has none.
-                guard let back = try? InferredMapping(Correspondence(reversing: correspondence)) else { break }
-                if let mapping = back.mapping { return .mapping(mapping) }
-                if let reason = back.refusals.first?.message ?? back.questions.first?.sentence {
-                    return .backup(reason: reason)
-                }
-            }
-            return .backup(reason: "the reverse mapping cannot be inferred.")
-        }
-
-        static func == (left: Self, right: Self) -> Bool { left.undo == right.undo }
-    }
-
-    /// How to go back. It is inferred each time that it is asked for; only reports of a plan ask.
-    package var undo: Undo { wayBack.undo }
 
     /// How to go back.
     package enum Undo: Sendable, Equatable {
@@ -62,6 +37,42 @@ package struct MigrationEdge: Sendable, Equatable {
             case .backup(let reason): "Only the backup can restore it: \(reason)"
             }
         }
+    }
+
+    /// How to go back. The reverse edge is inferred like any other, if nothing was lost, each time that it is asked for:
+    /// only reports of a plan ask.
+    package var undo: Undo {
+        if let sentence = stage?.undo { return .registered(sentence) }
+        switch means {
+        case .registered(let stage, _):
+            return .backup(reason: "the stage \(stage.name) does not declare that it is reversible.")
+        case .open: return .backup(reason: "the edge has no mapping.")
+        case .inferred(let mapping):
+            if let stage, stage.hasCode {
+                return .backup(reason: "the stage \(stage.name) has code, which is not reversible.")
+            }
+            return reversed(mapping)
+        }
+    }
+
+    private func reversed(_ mapping: ResolvedMapping) -> Undo {
+        if let loss = diff.losses.first { return .backup(reason: loss.sentence) }
+        let merged = mapping.mergedHierarchies(
+            from: correspondence.source.model, to: correspondence.destination.model)
+        if let root = merged.first?.root {
+            return .backup(reason: "objects that move into the hierarchy of \(root) get new keys.")
+        }
+        // Only applying answers can throw, and the reverse has none.
+        let back = try? InferredMapping(Correspondence(reversing: correspondence))
+        if let mapping = back?.mapping { return .mapping(mapping) }
+        let reason = back?.refusals.first?.message ?? back?.questions.first?.sentence
+        return .backup(reason: reason ?? "the reverse mapping cannot be inferred.")
+    }
+
+    /// Edges of the same versions by the same means: what corresponds follows from these.
+    package static func == (left: Self, right: Self) -> Bool {
+        left.older == right.older && left.newer == right.newer && left.diff == right.diff && left.means == right.means
+            && left.stage == right.stage
     }
 
     package var from: String { diff.from }

@@ -110,42 +110,18 @@ extension PathWalker {
     }
 
     private func edge(_ hop: Hop, _ correspondence: Correspondence) throws(MigrationError) -> MigrationEdge {
-        let diff = ModelDiff(correspondence)
-        func edge(_ means: MigrationEdge.Means, _ wayBack: MigrationEdge.WayBack) -> MigrationEdge {
-            MigrationEdge(
-                older: hop.older, newer: hop.newer, diff: diff, means: means,
-                wayBack: hop.stage?.undo.map { .known(.registered($0)) } ?? wayBack, stage: hop.stage)
-        }
-        if let stage = hop.stage, let mapping = stage.mapping {
-            return edge(
-                .registered(stage, try mapping.get()),
-                .known(.backup(reason: "the stage \(stage.name) does not declare that it is reversible.")))
-        }
-        let inferred = try InferredMapping(correspondence)
-        guard let mapping = inferred.mapping else {
-            return edge(
-                .open(questions: inferred.questions, refusals: inferred.refusals),
-                .known(.backup(reason: "the edge has no mapping.")))
-        }
-        if let stage = hop.stage, stage.hasCode {
-            return edge(
-                .inferred(mapping),
-                .known(.backup(reason: "the stage \(stage.name) has code, which is not reversible.")))
-        }
-        return edge(.inferred(mapping), wayBack(over: diff, mapping, correspondence))
+        MigrationEdge(
+            older: hop.older, newer: hop.newer, diff: ModelDiff(correspondence),
+            means: try means(of: hop.stage, correspondence), stage: hop.stage, correspondence: correspondence)
     }
 
-    /// The reverse edge: inferred like any other, if nothing was lost.
-    private func wayBack(
-        over diff: ModelDiff, _ mapping: ResolvedMapping, _ correspondence: Correspondence
-    ) -> MigrationEdge.WayBack {
-        if let loss = diff.losses.first { return .known(.backup(reason: loss.sentence)) }
-        let merged = mapping.mergedHierarchies(
-            from: correspondence.source.model, to: correspondence.destination.model)
-        if let root = merged.first?.root {
-            return .known(.backup(reason: "objects that move into the hierarchy of \(root) get new keys."))
-        }
-        return .inferred(correspondence)
+    private func means(
+        of stage: RegisteredStage?, _ correspondence: Correspondence
+    ) throws(MigrationError) -> MigrationEdge.Means {
+        if let stage, let mapping = stage.mapping { return .registered(stage, try mapping.get()) }
+        let inferred = try InferredMapping(correspondence)
+        return inferred.mapping.map { .inferred($0) }
+            ?? .open(questions: inferred.questions, refusals: inferred.refusals)
     }
 }
 
@@ -225,14 +201,5 @@ extension PathWalker {
         (first.newer, first.newerPosition) = (pass.older, pass.olderPosition)
         (first.work, first.steps) = (.none, before)
         return [first, pass]
-    }
-}
-
-extension ManagedObjectModel {
-    fileprivate var hasRenamingIdentifiers: Bool {
-        entities.contains { entity in
-            entity.renamingIdentifier != nil || entity.attributes.contains { $0.renamingIdentifier != nil }
-                || entity.relationships.contains { $0.renamingIdentifier != nil }
-        }
     }
 }
