@@ -31,6 +31,9 @@ package struct SQLToken: Sendable, Hashable {
 }
 
 extension String {
+    /// Whether a token of the SQL names one of these, which are in capitals.
+    package func names(_ names: Set<String>) -> Bool { sqlTokens.contains { names.contains($0.name.uppercased()) } }
+
     /// The tokens of a SQL statement. A quote that does not end takes the rest.
     package var sqlTokens: [SQLToken] {
         var rest = unicodeScalars[...]

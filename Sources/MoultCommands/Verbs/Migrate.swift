@@ -13,11 +13,10 @@ extension Verb {
             transaction, after it has been backed up, if three things are true: no table is rebuilt, no code or rule of
             an app runs, and there is only one pass. Otherwise, and with --frugal or --budget, a copy is changed, and
             its pages are copied back in one transaction. Before the commit, the rows are compared with those of the
-            backup. If the store itself is changed, only tables with a changed page, or with a column of another type, are
-            compared.
-            SQLite's WAL or rollback journal shows which pages have changed. With --verify full, the rows of all tables
-            are compared.
-            With --normalise every table that changes is rebuilt, with its columns in the order of a new store.
+            backup. If the store itself is changed, only tables with a changed page, or with a column of another type,
+            are compared. SQLite's WAL or rollback journal shows which pages have changed. With --verify full, the rows
+            of all tables are compared. With --normalise every table that changes is rebuilt, with its columns in the
+            order of a new store.
 
             If the migration is interrupted at any moment, the store is the complete old one or the complete new one.
             With --dry-run everything is done and verified on a copy in a scratch folder; the store and its folder are

@@ -21,7 +21,7 @@ struct UniqueColumns: Hashable {
     static func all(of root: String, in writer: RowWriter) -> [UniqueColumns] {
         let model = writer.layout.model
         guard let entity = model.entity(root), let table = writer.layout.table(for: entity) else { return [] }
-        let types = Dictionary(table.columns.map { ($0.name, $0.type) }, uniquingKeysWith: { first, _ in first })
+        let types = table.types
         var found: [UniqueColumns] = []
         for entity in [entity] + model.descendants(of: entity) {
             guard let places = writer.columns(of: entity.name) else { continue }

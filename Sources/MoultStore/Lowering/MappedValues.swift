@@ -123,10 +123,11 @@ struct MappedValues: Sendable {
             let stored = try self.stored(value, as: attribute, expression, format, conversions)
             let found = scope.value(stored)
             let readsColumn = attribute.type != .decimal || value.exact == nil
-            let named = readsColumn ? column(scope.value(value.sql)) : nil
+            let plain = scope.value(value.sql)
+            let named = readsColumn ? column(plain) : nil
             func columnSource(_ sql: SQLText) -> ColumnSource {
                 guard let named else { return .expression(sql) }
-                return sql == scope.value(value.sql) ? .column(named) : .converted(named, sql)
+                return sql == plain ? .column(named) : .converted(named, sql)
             }
             values[attribute.name] = columnSource(found)
             if attribute.type == .decimal, value.kind == .decimal, let digits = value.exact {

@@ -181,7 +181,7 @@ extension StoreLowering {
             let isAsked = expected.contains(sql) || keptObjects.keeps(.index, entry.name)
             guard isAsked, let changed = columns[entry.tableName], !changed.isEmpty else { return !isAsked }
             // The names in a list, or in an expression.
-            return sql.sqlTokens.contains { changed.contains($0.name.uppercased()) }
+            return sql.names(changed)
         }
     }
 

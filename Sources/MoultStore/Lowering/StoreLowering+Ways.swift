@@ -62,11 +62,12 @@ extension StoreLowering {
         guard let old = source.table(named: table.name), old.constraints == table.constraints else {
             return refuse(.hasConstraints)
         }
-        let types = Dictionary(old.columns.map { ($0.name, $0.type) }, uniquingKeysWith: { first, _ in first })
+        let types = old.types
         let taken = Set(old.columns.map { $0.name.uppercased() })
         let wanted = Dictionary(table.columns.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         var alteration = ColumnAlteration()
         var changed: [TableChange.Assignment] = []
+        var retyped: [EntityTable.Column] = []
         var used: Set<String> = []
         for assignment in assignments {
             guard let column = wanted[assignment.column] else { continue }
@@ -83,7 +84,7 @@ extension StoreLowering {
                 guard assignment.survives(retyping: type, to: column.type) else {
                     return refuse(.typeChanges(column: column.name, from: type, to: column.type))
                 }
-                alteration.retyped.append(column)
+                retyped.append(column)
                 // Every row is written, so that it is stored as the new type stores it.
                 changed.append(.init(column: column.name, source: .expression(assignment.source.sql)))
             } else {
@@ -106,8 +107,8 @@ extension StoreLowering {
         guard alteration.dropped.count + (alteration.dropped.isEmpty || changed.isEmpty ? 0 : 1) <= 2 else {
             return refuse(.writesTooOften)
         }
-        if let column = alteration.retyped.first(where: { column in
-            changed.contains { $0.column != column.name && $0.source.names(column.name) }
+        if let column = retyped.first(where: { column in
+            changed.contains { $0.column != column.name && $0.source.sql.text.names([column.name.uppercased()]) }
         }) {
             return refuse(.valuesAreUsed(column: column.name))
         }
@@ -117,14 +118,14 @@ extension StoreLowering {
         guard let own = OwnDefinitions(old, becoming: table, writesColumns: writes, overwriting: used) else {
             return refuse(.hasConstraints)
         }
-        if !alteration.retyped.isEmpty {
-            let types = Dictionary(alteration.retyped.map { ($0.name, $0.type) }) { first, _ in first }
-            // Its values may be in an index, by way of another such column too.
+        if !retyped.isEmpty {
+            // What is computed from a column may be in an index.
             guard TableDefinition(old.sql)?.parts.contains(where: \.isGenerated) == false else {
                 return refuse(.hasGeneratedColumns)
             }
+            let types = Dictionary(retyped.map { ($0.name, $0.type) }) { first, _ in first }
             guard let sql = TableDefinition.retyped(old.sql, as: types) else { return refuse(.hasConstraints) }
-            alteration.retypedSQL = sql
+            alteration.retyping = .init(columns: retyped, before: old.sql, sql: sql)
         }
         return .success((alteration, changed, own))
     }
@@ -135,11 +136,9 @@ extension StoreLowering {
     func alter(_ change: TableChange) -> (before: [StoreScript.Statement], after: [StoreScript.Statement]) {
         let name = change.table.name
         let rows = rows(of: change.contributions.map(\.source.name))
-        let retyped = change.alteration.retypedSQL.map { sql -> StoreScript.Statement in
-            .retypeColumns(change.alteration.retyped, of: name, from: source.table(named: name)?.sql ?? "", to: sql)
-        }
+        let retyping = change.alteration.retyping.map { StoreScript.Statement.retypeColumns($0, of: name) }
         return (
-            (retyped.map { [$0] } ?? []) + change.alteration.added.map { .addColumn($0.name, $0.type, to: name) },
+            [retyping].compactMap { $0 } + change.alteration.added.map { .addColumn($0.name, $0.type, to: name) },
             change.alteration.dropped.map { .dropColumn($0, of: name, rows: .counted(rows)) }
                 + change.alteration.renamed.map { .renameColumn($0.from, to: $0.to, of: name) }
         )
@@ -197,12 +196,6 @@ extension TableChange.Assignment {
         case .literal: true
         default: false
         }
-    }
-}
-
-extension ColumnSource {
-    fileprivate func names(_ column: String) -> Bool {
-        sql.text.sqlTokens.contains { $0.name.uppercased() == column.uppercased() }
     }
 }
 

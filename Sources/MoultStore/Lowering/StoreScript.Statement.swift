@@ -155,17 +155,12 @@ extension StoreScript.Statement {
             "Drop the column \(column) of \(table).", rows: rows)
     }
 
-    /// - Parameters:
-    ///   - before: the text of the table in the store.
-    ///   - sql: the same with the new types.
-    static func retypeColumns(
-        _ columns: [EntityTable.Column], of table: String, from before: String, to sql: String
-    ) -> Self {
-        let types = columns.map { "\($0.name) to \($0.type)" }.joined(separator: ", ")
+    static func retypeColumns(_ retyping: ColumnAlteration.Retyping, of table: String) -> Self {
+        let types = retyping.columns.map { "\($0.name) to \($0.type)" }.joined(separator: ", ")
         return .init(
             .retypeColumns, table,
-            "UPDATE main.sqlite_master SET sql = \(sql.quotedLiteral) "
-                + "WHERE name = \(table.quotedLiteral) AND sql = \(before.quotedLiteral)",
+            "UPDATE main.sqlite_master SET sql = \(retyping.sql.quotedLiteral) "
+                + "WHERE name = \(table.quotedLiteral) AND sql = \(retyping.before.quotedLiteral)",
             "Change the type of \(types) in the text of \(table).")
     }
 

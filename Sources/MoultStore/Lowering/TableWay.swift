@@ -7,22 +7,30 @@ struct ColumnAlteration: Hashable, Sendable {
         let to: String
     }
 
+    /// Columns that get another type.
+    struct Retyping: Hashable, Sendable {
+        let columns: [EntityTable.Column]
+        /// The text of the table, and the same with these types.
+        let before: String
+        let sql: String
+    }
+
     /// Columns at the end of the table.
     var added: [EntityTable.Column] = []
     /// Each makes SQLite write all rows of the table.
     var dropped: [String] = []
     var renamed: [Rename] = []
-    /// Columns that get another type in the text of the table; their values are written afterwards.
-    var retyped: [EntityTable.Column] = []
-    /// The text of the table with these types.
-    var retypedSQL: String?
+    /// Their values are written afterwards.
+    var retyping: Retyping?
 
-    var isEmpty: Bool { added.isEmpty && dropped.isEmpty && renamed.isEmpty && retyped.isEmpty }
+    var isEmpty: Bool { added.isEmpty && dropped.isEmpty && renamed.isEmpty && retyping == nil }
 
     /// `changes the type of ZF to FLOAT, adds ZA and ZB, drops ZC, renames ZD to ZE`
     fileprivate var words: String {
         var words: [String] = []
-        if !retyped.isEmpty { words.append(retyped.map { "changes the type of \($0.name) to \($0.type)" }.listed) }
+        if let columns = retyping?.columns {
+            words.append(columns.map { "changes the type of \($0.name) to \($0.type)" }.listed)
+        }
         if !added.isEmpty { words.append("adds \(added.map(\.name).listed)") }
         if !dropped.isEmpty { words.append("drops \(dropped.listed)") }
         if !renamed.isEmpty { words.append("renames \(renamed.map { "\($0.from) to \($0.to)" }.listed)") }

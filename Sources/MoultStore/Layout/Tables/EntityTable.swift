@@ -32,6 +32,9 @@ package struct EntityTable: Sendable, Equatable {
             sql: Self.createStatement(name, columns, constraints, adding: definitions))
     }
 
+    /// The declared types of the columns, by name.
+    package var types: [String: String] { Dictionary(columns.map { ($0.name, $0.type) }) { first, _ in first } }
+
     /// The name of the column that plays `role`.
     package func column(_ role: Column.Role) -> String? {
         names.value {

@@ -62,10 +62,9 @@ extension StoreLowering {
                 && columns.allSatisfy { ignored.contains($0.column) || added.contains($0.column) }
         case .rebuilt(let fills):
             guard let fill = fills.first, fills.count == 1, fill.isWhole,
-                let columns = source.table(named: fill.source)?.columns
+                let old = source.table(named: fill.source)?.types
             else { return fills.isEmpty }
-            let old = Dictionary(columns.map { ($0.name, $0.type) }) { first, _ in first }
-            let new = Dictionary(change.table.columns.map { ($0.name, $0.type) }) { first, _ in first }
+            let new = change.table.types
             return fill.columns.allSatisfy { column in
                 guard let type = old[column.column], !ignored.contains(column.column) else { return true }
                 // Another type may give the same value another text.
