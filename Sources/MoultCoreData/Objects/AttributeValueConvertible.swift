@@ -121,7 +121,7 @@ extension Decimal: AttributeValueConvertible {
         self.init(string: digits)
     }
     /// The number's exact digits.
-    public var attributeValue: AttributeValue { .decimal("\(self)") }
+    public var attributeValue: AttributeValue { .decimal(digits) }
     /// Zero.
     public static var missing: Decimal { 0 }
 }

@@ -15,6 +15,8 @@ final class ModelBinding {
     let demands: [Demand]
     /// Whether every attribute has something to show where a row holds no value of it.
     let hasStandIns: Bool
+    /// The relationships that another one leads back from.
+    let namesWithInverse: Set<String>
     /// The properties that may not be empty.
     let requiredNames: Set<String>
     /// When the row of an object lacks a value of one of them, as far as its being NULL says it.
@@ -56,6 +58,10 @@ final class ModelBinding {
         distinctProperties = metadata.properties
         paths = shape.properties.map(\.name)
         demands = properties.indices.flatMap { Self.demands(at: $0, properties) }
+        namesWithInverse = Set(
+            shape.properties.compactMap { property in
+                if case .relationship(let relationship, inverse: .some) = property { relationship.name } else { nil }
+            })
         let required = demands.filter(\.isRequired).compactMap { properties[$0.position] }
         requiredNames = Set(required.map(\.name))
         emptiness = required.compactMap(\.emptiness)

@@ -11,7 +11,7 @@ public final class ModelContext {
     let graph: ModelGraph
     private weak var given: ModelContainer?
     /// Models with changes.
-    private var kept: [any PersistentModel] = []
+    private var kept: [(model: any PersistentModel, backing: ObjectBacking)] = []
     private var finishIsDue = false
     private var isMain = false
     private var undo: ContextUndo?
@@ -90,12 +90,12 @@ public final class ModelContext {
 
     /// Deletes a model at the next save, with all that its delete rules lead to. One that was never inserted is let be.
     public func delete<Model: PersistentModel>(_ model: Model) {
-        guard let backing = model.persistentBackingData as? ObjectBacking, backing.object.context != nil else { return }
+        guard let backing = model.persistentBackingData as? ObjectBacking, !backing.object.isDetached else { return }
         noting {
             let object = try graph.object(model)
             try objects.delete(object)
             graph.refusals[ObjectIdentifier(object)] = nil
-            backing.keep()
+            backing.keep(model)
         }
         graph.noteObservers()
     }
@@ -145,8 +145,8 @@ public final class ModelContext {
 
     // MARK: - Keeping
 
-    func keep(_ model: any PersistentModel) {
-        kept.append(model)
+    func keep(_ model: any PersistentModel, _ backing: ObjectBacking) {
+        kept.append((model, backing))
         finishLater()
     }
 
@@ -160,9 +160,9 @@ public final class ModelContext {
 
     /// Lets go of the models that were held for their changes.
     func forgetKept() {
-        for case let backing as ObjectBacking in kept.map(\.persistentBackingData) {
+        for (_, backing) in kept {
             backing.isKept = false
-            if backing.object.context != nil { backing.lastDestinations = [:] }
+            if !backing.lastDestinations.isEmpty, !backing.object.isDetached { backing.lastDestinations = [:] }
         }
         kept = []
     }

@@ -10,8 +10,9 @@ extension ModelGraph {
             if model.persistentBackingData is AbsentBacking { throw MigrationError.absent(model) }
             return try insert(model)
         }
-        if backing.graph === self, backing.object.context != nil { return backing.object }
-        guard backing.object.context == nil else {
+        let isFree = backing.object.isDetached
+        if backing.graph === self, !isFree { return backing.object }
+        guard isFree else {
             throw MigrationError(
                 .usage, "\(backing.object.id) belongs to another context.", place: backing.object.id.description,
                 remedy: "Use model(for:) of this context with the object's persistentModelID.")
@@ -29,7 +30,7 @@ extension ModelGraph {
             let (object, values) = try makeObject(model)
             if first == nil { first = object }
             taken.append((object, values))
-            for (_, value) in values { waiting += value.destinations.reversed() }
+            for (_, value) in values { value.addDestinations(to: &waiting) }
         }
         for (object, values) in taken { try link(object, values) }
         guard let first else { return try object(root) }
@@ -39,13 +40,10 @@ extension ModelGraph {
     /// Inserts a new model that refers to a model of this context which refers back to it: if the parent in this
     /// context lists a child, the child belongs to this context too. The next save throws what prevents this.
     func insertIfChild(_ model: any PersistentModel) {
-        guard isFree(model), let name = try? stack.binding(type(of: model)).entityName,
-            let shape = stack.coordinator.shape(of: name)
-        else { return }
+        guard isFree(model), let binding = try? stack.binding(type(of: model)) else { return }
         let isChild = model._$ownValues.contains { part in
             part.values.contains { name, value in
-                guard value.destinations.contains(where: isHere) else { return false }
-                return if case .relationship(_, inverse: .some)? = shape[name] { true } else { false }
+                value.hasDestination(where: isHere) && binding.namesWithInverse.contains(name)
             }
         }
         guard isChild else { return }
@@ -55,17 +53,18 @@ extension ModelGraph {
 
     private func isHere(_ model: any PersistentModel) -> Bool {
         guard let backing = model.persistentBackingData as? ObjectBacking else { return false }
-        return backing.graph === self && backing.object.context != nil
+        return backing.graph === self && !backing.object.isDetached
     }
 
     /// Whether no context has the model.
     private func isFree(_ model: any PersistentModel) -> Bool {
         guard let backing = model.persistentBackingData as? ObjectBacking else { return true }
-        return backing.object.context == nil
+        return backing.object.isDetached
     }
 
     /// The columns of a model, or its relationships, each with its value.
     private typealias NamedValues = [(name: String, value: OwnValues.Value)]
+    private typealias NamedAttributes = [(name: String, value: AttributeValue?)]
 
     /// Makes the object of a model, with the values of its attributes; the relationships are to be set.
     private func makeObject(_ model: any PersistentModel) throws -> (Object, NamedValues) {
@@ -76,21 +75,18 @@ extension ModelGraph {
         model.persistentBackingData = backing
         object.face = model
         if !refusals.isEmpty { self.refusals[ObjectIdentifier(object)] = refusals }
+        var attributes: NamedAttributes = []
         var relationships: NamedValues = []
-        try object.change {
-            for (name, value) in values {
-                guard case .attribute(let value) = value else {
-                    relationships.append((name, value))
-                    continue
-                }
-                do {
-                    try object.setAttribute(name, value)
-                } catch let error as MigrationError {
-                    backing.refuse(String(name.prefix { $0 != "." }), error)
-                }
+        attributes.reserveCapacity(values.count)
+        for (name, value) in values {
+            if case .attribute(let value) = value {
+                attributes.append((name, value))
+            } else {
+                relationships.append((name, value))
             }
         }
-        backing.keep()
+        object.setNew(attributes) { name, error in backing.refuse(String(name.prefix { $0 != "." }), error) }
+        backing.keep(model)
         return (object, relationships)
     }
 
@@ -114,7 +110,7 @@ extension ModelGraph {
     /// Lists first: a to-one that was set says more than the list of the other end, which may never have been told.
     private func link(_ object: Object, _ values: NamedValues) throws {
         guard !values.isEmpty else { return }
-        let sorted = values.sorted { $0.name.precedesInByteOrder($1.name) }
+        let sorted = values.count == 1 ? values : values.sorted { $0.name.precedesInByteOrder($1.name) }
         for case (let name, .toMany(let models?)) in sorted where !models.isEmpty {
             for model in models { try object.add(try self.object(model), to: name) }
         }
@@ -139,11 +135,20 @@ extension MigrationError {
 }
 
 extension OwnValues.Value {
-    fileprivate var destinations: [any PersistentModel] {
+    fileprivate func hasDestination(where isWanted: (any PersistentModel) -> Bool) -> Bool {
         switch self {
-        case .attribute: []
-        case .toOne(let model): model.map { [$0] } ?? []
-        case .toMany(let models): models ?? []
+        case .attribute: false
+        case .toOne(let model): model.map(isWanted) ?? false
+        case .toMany(let models): models?.contains(where: isWanted) ?? false
+        }
+    }
+
+    /// Adds the destinations, the first of them last.
+    fileprivate func addDestinations(to stack: inout [any PersistentModel]) {
+        switch self {
+        case .attribute, .toOne(nil), .toMany(nil): break
+        case .toOne(let model?): stack.append(model)
+        case .toMany(let models?): stack += models.reversed()
         }
     }
 }

@@ -68,7 +68,7 @@ final class ModelGraph {
     private static func noteChange(of object: Object, _ position: Int?) {
         guard let model = object.face as? any PersistentModel,
             let backing = model.persistentBackingData as? ObjectBacking,
-            let binding = try? backing.graph.stack.binding(object.entityName)
+            let binding = try? backing.graph.binding(object.entityName)
         else { return }
         if let position {
             if binding.properties.indices.contains(position) { binding.properties[position]?.noteChange(model) }

@@ -108,7 +108,7 @@ final class ObjectBacking: BackingData {
     /// Remembers why a value could not be read, unless its object is gone.
     private func note(_ error: any Error, _ path: String) {
         let key = String(path.prefix { $0 != "." })
-        guard object.context != nil, let error = error as? MigrationError, error.code != .objectGone else { return }
+        guard !object.isDetached, let error = error as? MigrationError, error.code != .objectGone else { return }
         if error.code == .dataConflict { noteUnreadable(key) } else { refuse(key, error) }
     }
 
@@ -119,7 +119,7 @@ final class ObjectBacking: BackingData {
     }
 
     func noteUnreadable(_ key: String) {
-        guard object.context != nil, !object.isDeleted, graph.refusals[ObjectIdentifier(object)]?[key] == nil else {
+        guard object.isChangeable, graph.refusals[ObjectIdentifier(object)]?[key] == nil else {
             return
         }
         refuse(key, .unreadable(key, of: object, graph))
@@ -150,7 +150,7 @@ final class ObjectBacking: BackingData {
 
     /// What is set of an object that is deleted, or has left its context, is set of nothing.
     private func change(_ key: String, _ body: () throws -> Void) {
-        guard object.context != nil, !object.isDeleted else { return }
+        guard object.isChangeable else { return }
         do {
             try body()
             if !graph.refusals.isEmpty { graph.refusals[ObjectIdentifier(object)]?[key] = nil }
@@ -164,15 +164,15 @@ final class ObjectBacking: BackingData {
     }
 
     /// Has the context hold the model until the next save, with what only the model has: transient properties.
-    func keep() {
-        guard !isKept, let model = object.face as? any PersistentModel else { return }
+    func keep(_ model: (any PersistentModel)? = nil) {
+        guard !isKept, let model = model ?? (object.face as? any PersistentModel) else { return }
         isKept = true
-        graph.context?.keep(model)
+        graph.context?.keep(model, self)
     }
 
     // MARK: - State
 
-    var _context: AnyObject? { object.context == nil ? nil : graph.context }
+    var _context: AnyObject? { object.isDetached ? nil : graph.context }
     var hasChanges: Bool { object.hasChanges }
     var isDeleted: Bool { object.isDeleted }
 }

@@ -76,7 +76,7 @@ public final class OwnValues: BackingData {
     public func refuse(_ key: String, _ error: MigrationError) { refusals[key] = error }
 
     private func note(_ destination: any PersistentModel) {
-        guard let backing = destination.persistentBackingData as? ObjectBacking, backing.object.context != nil else {
+        guard let backing = destination.persistentBackingData as? ObjectBacking, !backing.object.isDetached else {
             return
         }
         host = backing.graph

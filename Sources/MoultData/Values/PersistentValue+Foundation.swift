@@ -81,7 +81,7 @@ extension Decimal: PersistentValue {
         self.init(string: digits)
     }
     /// The number's exact digits.
-    public var attributeValue: AttributeValue? { .decimal("\(self)") }
+    public var attributeValue: AttributeValue? { .decimal(digits) }
 }
 
 extension String {

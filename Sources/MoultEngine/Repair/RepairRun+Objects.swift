@@ -228,7 +228,7 @@ extension RepairRun {
             "SELECT Z_PK, Z_ENT FROM main.\(table.quotedName) WHERE Z_PK IN (\(list)) ORDER BY Z_PK"
         ) { row in
             objects.layout.entityName(number: Int(clamping: row.integer(1))).map {
-                ObjectID(store: objects.identifier, entityName: $0, key: row.integer(0))
+                objects.id($0, key: row.integer(0))
             }
         }.compactMap { $0 }
     }

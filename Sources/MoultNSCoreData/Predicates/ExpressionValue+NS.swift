@@ -8,7 +8,7 @@ import MoultModel
 func expressionValue(_ value: Any?) throws -> ExpressionValue {
     switch value {
     case let object as NSManagedObject: return .object(object.objectID)
-    case let number as NSDecimalNumber: return .decimal("\(number.decimalValue)")
+    case let number as NSDecimalNumber: return .decimal(number.decimalValue.digits)
     case let text as NSString: return .string(text._bridgeToSwift())
     case let date as NSDate: return .date(date.timeIntervalSinceReferenceDate)
     case let set as NSSet: return .collection(try set.allObjects.map(expressionValue))

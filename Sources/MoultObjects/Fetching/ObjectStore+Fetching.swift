@@ -11,19 +11,20 @@ extension ObjectStore {
         let alias = FetchLowering.alias
         let sql = try lowered(fetch).select("\(name: alias).Z_PK, \(name: alias).Z_ENT")
         var found: [ObjectID] = []
-        let names = try self.names(fetch)
+        let origins = try self.origins(fetch)
         try forEachRow(sql, isCached: true) { row in
-            guard let name = names[row.integer(1)] else { throw strangeRow(row.integer(0), fetch) }
-            found.append(ObjectID(store: identifier, entityName: name, key: row.integer(0)))
+            guard let origin = origins[row.integer(1)] else { throw strangeRow(row.integer(0), fetch) }
+            found.append(ObjectID(origin, key: row.integer(0)))
         }
         return found
     }
 
     /// What the numbers of entities mean that the rows of a fetch may have.
-    private func names(_ fetch: ObjectFetch) throws -> [Int64: String] {
+    private func origins(_ fetch: ObjectFetch) throws -> [Int64: ObjectID.Origin] {
         let entity = try columns(of: fetch.entityName)
-        return try model.descendants(of: entity.shape.entity).reduce(into: [entity.number: fetch.entityName]) {
-            $0[try columns(of: $1.name).number] = $1.name
+        return try model.descendants(of: entity.shape.entity).reduce(into: [entity.number: origin(of: fetch.entityName)]
+        ) {
+            $0[try columns(of: $1.name).number] = origin(of: $1.name)
         }
     }
 

@@ -49,7 +49,7 @@ final class RowReader {
             guard !row.isNull(column.place), let name = store.entityName(row.integer(column.place + 1)) else {
                 return .null
             }
-            return .object(ObjectID(store: store.identifier, entityName: name, key: row.integer(column.place)))
+            return .object(store.id(name, key: row.integer(column.place)))
         }
     }
 }

@@ -113,7 +113,7 @@ private final class ChangeDecoder {
         }
         return HistoryRecord.Change(
             number: row.integer(0), kind: kind,
-            object: ObjectID(store: store.identifier, entityName: shape.entityName, key: row.integer(3)),
+            object: store.id(shape.entityName, key: row.integer(3)),
             properties: kind == .update ? properties(row.blob(5) ?? [], shape) : [], tombstone: tombstone)
     }
 

@@ -4,8 +4,7 @@ import MoultModel
 package enum ObjectValue: Sendable, Hashable {
     /// Nil for no value.
     case attribute(AttributeValue?)
-    /// Indirect, because an identity is twice as large as any other value and most properties are attributes.
-    indirect case toOne(ObjectID?)
+    case toOne(ObjectID?)
     /// In the order of an ordered relationship, otherwise by key.
     case toMany([ObjectID])
 

@@ -25,13 +25,8 @@ struct StoredRow: @unchecked Sendable {
 
     /// Where the to-one relationships of the rows of a fetch may lead, which all of these rows share.
     final class Destinations: Sendable {
-        let store: UUID
-        let entityNames: [String]
-
-        init(store: UUID, entityNames: [String]) {
-            self.store = store
-            self.entityNames = entityNames
-        }
+        let origins: [ObjectID.Origin]
+        init(_ origins: [ObjectID.Origin]) { self.origins = origins }
     }
 
     /// What a word means. From ``firstDestination`` on, a tag means the key of a destination, and the difference is the
@@ -71,10 +66,8 @@ struct StoredRow: @unchecked Sendable {
     subscript(position: Int) -> ObjectValue? {
         let tag = tag(at: position)
         guard tag < Self.firstDestination else {
-            let destinations = destinations
-            let name = destinations.entityNames[Int(tag - Self.firstDestination)]
-            return .toOne(
-                ObjectID(store: destinations.store, entityName: name, key: Int64(bitPattern: word(at: position))))
+            let origin = destinations.origins[Int(tag - Self.firstDestination)]
+            return .toOne(ObjectID(origin, key: Int64(bitPattern: word(at: position))))
         }
         return switch ValueTag(rawValue: tag) ?? .missing {
         case .missing: nil
@@ -152,11 +145,10 @@ extension StoredRow {
             }
         }
 
-        /// - Parameter index: of the entity, among ``Destinations/entityNames``.
+        /// - Parameter index: of the entity, among ``Destinations/origins``.
         mutating func addDestination(_ index: Int, _ key: Int64) {
             guard let tag = UInt8(exactly: index + Int(firstDestination)) else {
-                let name = destinations.entityNames[index]
-                return add(other: .toOne(ObjectID(store: destinations.store, entityName: name, key: key)))
+                return add(other: .toOne(ObjectID(destinations.origins[index], key: key)))
             }
             words.append(UInt64(bitPattern: key))
             tags.append(tag)

@@ -31,14 +31,31 @@ package struct ObjectChanges: Sendable {
         package var id: ObjectID
         /// The `Z_OPT` that the change was made over; another in the store is a conflict. Nil writes over any.
         package var version: Int64?
-        /// The changed properties only, by name; a to-many relationship whole, in its order. With none, the version is
-        /// checked and nothing written.
-        package var values: [String: ObjectValue]
+        /// The changed properties only; a to-many relationship whole, in its order. With none, the version is checked and
+        /// nothing written.
+        package var values: Values
 
-        package init(id: ObjectID, version: Int64?, values: [String: ObjectValue]) {
+        package enum Values: Sendable {
+            case named([String: ObjectValue])
+            /// By the positions of the entity's ``EntityShape``, ascending.
+            case positioned([(position: Int, value: ObjectValue)])
+
+            var isEmpty: Bool {
+                switch self {
+                case .named(let values): values.isEmpty
+                case .positioned(let values): values.isEmpty
+                }
+            }
+        }
+
+        package init(id: ObjectID, version: Int64?, values: Values) {
             self.id = id
             self.version = version
             self.values = values
+        }
+
+        package init(id: ObjectID, version: Int64?, values: [String: ObjectValue]) {
+            self.init(id: id, version: version, values: .named(values))
         }
     }
 
@@ -56,16 +73,34 @@ package struct ObjectChanges: Sendable {
 
 /// What a save came to.
 package struct SaveOutcome: Sendable {
-    /// The permanent identity of each new object by its temporary one.
-    package var permanentIDs: [ObjectID: ObjectID] = [:]
-    /// The `Z_OPT` of each object that was inserted or updated, by permanent identity; also of objects that the save
-    /// did not name but had to change, such as the other end of a relationship.
-    package var versions: [ObjectID: Int64] = [:]
+    /// The new objects in the order of the changes, each as it was named there. Their `Z_OPT` is 1.
+    package var inserted: [(given: ObjectID, permanent: ObjectID)] = []
+    /// The `Z_OPT` of each object that was updated, in the order of the changes; without those that had no values.
+    package var updated: [(id: ObjectID, version: Int64)] = []
+    /// The `Z_OPT` of objects that the save did not name, or named without values, but had to change, such as the other
+    /// end of a relationship.
+    package var touched: [ObjectID: Int64] = [:]
     /// What the store changed by itself: derived attributes of these and of other objects, the other ends of
     /// relationships that the save did not name.
     package var recomputed: Set<ObjectID> = []
 
     package init() {}
+
+    /// The permanent identity of each new object by its temporary one.
+    package var permanentIDs: [ObjectID: ObjectID] {
+        var ids: [ObjectID: ObjectID] = [:]
+        ids.reserveCapacity(inserted.count)
+        for (given, permanent) in inserted where given.isTemporary { ids[given] = permanent }
+        return ids
+    }
+
+    /// The `Z_OPT` of every object that the save wrote, by permanent identity.
+    package var versions: [ObjectID: Int64] {
+        var versions = touched
+        for (_, id) in inserted { versions[id] = 1 }
+        for (id, version) in updated { versions[id] = version }
+        return versions
+    }
 }
 
 /// Why a save was not written: nothing of it was.

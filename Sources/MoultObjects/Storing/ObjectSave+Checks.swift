@@ -4,9 +4,8 @@ import MoultSQLite
 extension ObjectSave {
     /// Gives every new object its key.
     func giveKeys() throws {
-        newKeys.reserveCapacity(changes.inserted.count)
-        rows.reserveCapacity(changes.inserted.count + changes.updated.count + changes.deleted.count)
-        outcome.permanentIDs.reserveCapacity(changes.inserted.count)
+        insertedKeys.reserveCapacity(changes.inserted.count)
+        outcome.inserted.reserveCapacity(changes.inserted.count)
         for insertion in changes.inserted {
             let id = insertion.id
             let entity = try store.columns(of: id.entityName)
@@ -19,17 +18,47 @@ extension ObjectSave {
             let key: Int64
             if !id.isTemporary {
                 key = try store.key(of: id)
+            } else if let promised = store.reserved.isEmpty ? nil : store.reserved[id] {
+                key = promised.key
             } else {
-                key = try store.reserved[id]?.key ?? writer.keys.next(for: entity.root, table: entity.table)
-                outcome.permanentIDs[id] = permanentID(entity.shape.entity.name, key)
-                newKeys[id] = key
+                key = try writer.keys.next(for: entity.root, table: entity.table)
+                noteFresh(key, entity.root)
             }
-            try name(id, RowKey(root: entity.root, key: key), .inserted)
+            insertedKeys.append(key)
+            outcome.inserted.append((id, permanentID(entity.shape.entity.name, key)))
         }
     }
 
+    private func noteFresh(_ key: Int64, _ root: String) {
+        guard let place = freshKeys.firstIndex(where: { $0.root == root }) else {
+            return freshKeys.append((root, key...key))
+        }
+        freshKeys[place].keys = freshKeys[place].keys.lowerBound...key
+    }
+
+    /// The rows that the save names, but for those with keys that it has given.
+    var namedRows: [RowKey: RowState] {
+        var rows: [RowKey: RowState] = [:]
+        func name(_ id: ObjectID, _ key: Int64, _ state: RowState) {
+            if let root = writer.columns(of: id.entityName)?.root { rows[RowKey(root: root, key: key)] = state }
+        }
+        for (insertion, key) in zip(changes.inserted, insertedKeys)
+        where !insertion.id.isTemporary || !store.reserved.isEmpty {
+            name(insertion.id, key, .inserted)
+        }
+        for update in changes.updated { name(update.id, update.id.key, update.values.isEmpty ? .present : .updated) }
+        for deletion in changes.deleted { name(deletion.id, deletion.id.key, .deleted) }
+        return rows
+    }
+
+    /// What the save knows of a row; nil for one that it does not name.
+    func state(of row: RowKey) -> RowState? {
+        if freshKeys.contains(where: { $0.keys.contains(row.key) && $0.root == row.root }) { return .inserted }
+        return rows[row]
+    }
+
     func permanentID(_ entityName: String, _ key: Int64) -> ObjectID {
-        ObjectID(store: store.identifier, entityName: entityName, key: key)
+        store.id(entityName, key: key)
     }
 
     /// The key of an object that is saved or part of this save.
@@ -41,14 +70,6 @@ extension ObjectSave {
             remedy: "Save both objects together.")
     }
 
-    private func name(_ id: ObjectID, _ row: RowKey, _ state: RowState) throws {
-        guard rows.updateValue(state, forKey: row) == nil else {
-            throw MigrationError(
-                .internal, "An object is named twice in one save.", place: id.description,
-                remedy: "Report this as a bug.")
-        }
-    }
-
     // MARK: - Versions
 
     /// Compares the versions that the changes were made over with the stored ones.
@@ -56,7 +77,6 @@ extension ObjectSave {
         let stored = try storedVersions(changes.updated.map(\.id) + changes.deleted.map(\.id))
         for (place, deletion) in changes.deleted.enumerated() {
             let entity = try store.columns(of: deletion.id.entityName)
-            try name(deletion.id, RowKey(root: entity.root, key: try store.key(of: deletion.id)), .deleted)
             let version = stored[changes.updated.count + place]
             if let expected = deletion.version, expected != version {
                 try addConflict(deletion.id, expected: expected)
@@ -67,14 +87,11 @@ extension ObjectSave {
         updates.reserveCapacity(changes.updated.count)
         for (place, update) in changes.updated.enumerated() {
             let entity = try store.columns(of: update.id.entityName)
-            let isEmpty = update.values.isEmpty
-            try name(
-                update.id, RowKey(root: entity.root, key: try store.key(of: update.id)), isEmpty ? .present : .updated)
             guard let version = stored[place], update.version == nil || update.version == version else {
                 try addConflict(update.id, expected: update.version ?? 0)
                 continue
             }
-            guard !isEmpty else { continue }
+            guard !update.values.isEmpty else { continue }
             updates.append(
                 PendingUpdate(id: update.id, entity: entity, version: version, values: try values(update, entity)))
         }
@@ -89,29 +106,57 @@ extension ObjectSave {
     private func values(_ update: ObjectChanges.Update, _ entity: EntityColumns) throws
         -> [(position: Int, value: ObjectValue)]
     {
-        try update.values.map { name, value in
-            guard let position = entity.shape.position(of: name) else {
-                throw MigrationError(
-                    .usage, "\(entity.shape.entity.name) has no property \(name).",
-                    place: "\(entity.shape.entity.name).\(name)", remedy: "Name one of the entity's properties.")
-            }
-            return (position, value)
-        }.sorted { $0.position < $1.position }
+        switch update.values {
+        case .positioned(let values): return values
+        case .named(let values):
+            return try values.map { name, value in
+                guard let position = entity.shape.position(of: name) else {
+                    throw MigrationError(
+                        .usage, "\(entity.shape.entity.name) has no property \(name).",
+                        place: "\(entity.shape.entity.name).\(name)", remedy: "Name one of the entity's properties.")
+                }
+                return (position, value)
+            }.sorted { $0.position < $1.position }
+        }
     }
 
     /// `Z_OPT` of each of the objects; nil for one that is not there.
     private func storedVersions(_ ids: [ObjectID]) throws -> [Int64?] {
-        var places: [String: [Int64: Int]] = [:]
-        for (place, id) in ids.enumerated() { places[id.entityName, default: [:]][try store.key(of: id)] = place }
         var versions = [Int64?](repeating: nil, count: ids.count)
-        for (entityName, places) in places {
-            let entity = try store.columns(of: entityName)
-            let query = "SELECT Z_PK, Z_OPT FROM \(entity.table.quotedName) WHERE Z_ENT = \(entity.number)"
-            try writer.forEachRow("\(query) AND Z_PK IN (?)", keys: places.keys.sorted()) { row in
-                if let place = places[row.integer(0)] { versions[place] = row.integer(1) }
+        for (entityName, places) in Dictionary(grouping: ids.indices, by: { ids[$0].entityName }) {
+            let places = places.sorted { ids[$0].key < ids[$1].key }
+            let keys = try places.map { try store.key(of: ids[$0]) }
+            if let twice = zip(keys, keys.dropFirst()).first(where: ==) {
+                throw MigrationError(
+                    .internal, "An object is named twice in one save.", place: "\(entityName) \(twice.0)",
+                    remedy: "Report this as a bug.")
+            }
+            var next = 0
+            try forEachVersion(try store.columns(of: entityName), keys) { key, version in
+                while next < keys.count, keys[next] < key { next += 1 }
+                if next < keys.count, keys[next] == key { versions[places[next]] = version }
             }
         }
         return versions
+    }
+
+    /// Calls `body` for the rows of keys, both ascending; also for others between the first and the last of them.
+    private func forEachVersion(
+        _ entity: EntityColumns, _ keys: [Int64], _ body: (_ key: Int64, _ version: Int64) throws -> Void
+    ) throws {
+        guard let first = keys.first, let last = keys.last else { return }
+        let query = "SELECT Z_PK, Z_OPT FROM \(entity.table.quotedName) WHERE Z_ENT = \(entity.number) AND Z_PK"
+        // Most keys of most of such ranges are asked for: SQLite goes through them faster than it finds each.
+        guard keys.count > 16, last &- first >= 0, last &- first < 2 * Int64(keys.count) else {
+            return try writer.forEachRow("\(query) IN (?) ORDER BY Z_PK", keys: keys) {
+                try body($0.integer(0), $0.integer(1))
+            }
+        }
+        let statement = try writer.statement("\(query) BETWEEN ? AND ? ORDER BY Z_PK")
+        try statement.bind(first, at: 1)
+        try statement.bind(last, at: 2)
+        defer { statement.reset() }
+        while try statement.step() { try body(statement.integer(0), statement.integer(1)) }
     }
 
     // MARK: - Destinations
@@ -166,7 +211,7 @@ extension ObjectSave {
             throw relationship.mismatch(destination.entityName)
         }
         let row = RowKey(root: relationship.destinationRoot, key: try key(of: destination))
-        switch try rows[row] ?? lookUp(row, table: relationship.destination.table) {
+        switch try state(of: row) ?? lookUp(row, table: relationship.destination.table) {
         case .inserted, .updated, .present: break
         case .deleted, .missing:
             conflicts.append(

@@ -51,7 +51,7 @@ extension ObjectSave {
             let query = "SELECT Z_PK FROM \(table.quotedName) WHERE \(column.quotedName)"
             try writer.forEachRow("\(query) IN (?)", keys: keys) { found.append($0.integer(0)) }
             for key in found {
-                if let owner, rows[RowKey(root: owner.root, key: key)] == .deleted { continue }
+                if let owner, state(of: RowKey(root: owner.root, key: key)) == .deleted { continue }
                 try writer.set(table, key, ([column] + companions).map { ($0, nil) })
                 if let owner { touch(owner.root, key, .toOne(owner.name)) }
             }

@@ -6,15 +6,13 @@ extension ObjectSave {
     // MARK: - New objects
 
     func insertRows() throws {
-        for insertion in changes.inserted {
+        for (place, insertion) in changes.inserted.enumerated() {
             let entity = try store.columns(of: insertion.id.entityName)
-            let key = try key(of: insertion.id)
+            let key = insertedKeys[place]
             let inserter = try store.inserter(entity)
             try inserter.begin(key)
-            let id = permanentID(entity.shape.entity.name, key)
-            try naming(id) { try bind(insertion, to: inserter) }
+            try naming(outcome.inserted[place].permanent) { try bind(insertion, to: inserter) }
             try inserter.insert()
-            outcome.versions[id] = 1
             try followRelationships(of: insertion, entity, key)
         }
     }
@@ -114,7 +112,7 @@ extension ObjectSave {
                 self.isPlaced($0, owner: $1)
             }
         }
-        outcome.versions[update.id] = version
+        outcome.updated.append((update.id, version))
         if let history = store.history {
             changedColumns.append((update.entity, key, columns(of: update, written: positions, history)))
         }
@@ -173,9 +171,10 @@ extension ObjectSave {
     /// Notes that a row changes that the save may not name.
     func touch(_ root: String, _ key: Int64, _ slot: HistorySlots.Slot) {
         let row = RowKey(root: root, key: key)
-        switch rows[row] {
+        switch state(of: row) {
         case .inserted, .updated, .deleted: break
-        case .present, .missing, nil: touched[row, default: []].insert(slot)
+        case .present, .missing, nil:
+            if touched[row]?.contains(slot) != true { touched[row, default: []].append(slot) }
         }
     }
 
@@ -192,11 +191,11 @@ extension ObjectSave {
             while try statement.step() {}
             guard let name = store.entityName(number) else { continue }
             let id = permanentID(name, row.key)
-            outcome.versions[id] = version
+            outcome.touched[id] = version
             outcome.recomputed.insert(id)
             if let history = store.history {
                 let entity = try store.columns(of: name)
-                changedColumns.append((entity, row.key, history.bits(of: slots, entity)))
+                changedColumns.append((entity, row.key, history.bits(of: Set(slots), entity)))
             }
         }
     }
@@ -209,8 +208,8 @@ extension ObjectSave {
 
     func writeHistory() throws {
         guard let history = store.history else { return }
-        for insertion in changes.inserted {
-            try history.inserted(try store.columns(of: insertion.id.entityName), try key(of: insertion.id))
+        for (insertion, key) in zip(changes.inserted, insertedKeys) {
+            try history.inserted(try store.columns(of: insertion.id.entityName), key)
         }
         for change in changedColumns { try history.updated(change.entity, change.key, change.bits) }
         for deletion in tombstones { try history.deleted(deletion.entity, deletion.key, kept: deletion.kept) }

@@ -8,12 +8,11 @@ extension ObjectSave {
     /// The values that the named rows will have go into a table of their own, with columns of the same types, so that
     /// SQLite compares them just as its unique indexes do.
     func checkUniqueness() throws {
-        let roots = Set(changes.inserted.map(\.id.entityName) + updates.map(\.id.entityName))
-            .compactMap { writer.columns(of: $0)?.root }
-        for root in Set(roots).sorted(by: { $0.precedesInByteOrder($1) }) {
+        let names = Set(changes.inserted.lazy.map(\.id.entityName)).union(updates.lazy.map(\.id.entityName))
+        for root in Set(names.compactMap { writer.columns(of: $0)?.root }).sorted(by: { $0.precedesInByteOrder($1) }) {
             for (number, constraint) in store.uniqueColumns(of: root).enumerated() {
                 let candidates = try UniqueCandidates(constraint, number: number, writer)
-                for insertion in changes.inserted { try add(insertion, to: candidates) }
+                for (insertion, key) in zip(changes.inserted, insertedKeys) { try add(insertion, key, to: candidates) }
                 for update in updates { try add(update, to: candidates) }
                 guard candidates.count > 0 else { continue }
                 try findConflicts(among: candidates)
@@ -23,15 +22,15 @@ extension ObjectSave {
         }
     }
 
-    private func add(_ insertion: ObjectChanges.Insertion, to candidates: UniqueCandidates) throws {
+    private func add(_ insertion: ObjectChanges.Insertion, _ key: Int64, to candidates: UniqueCandidates) throws {
         let entity = try store.columns(of: insertion.id.entityName)
         guard entity.root == candidates.constraint.root, let positions = candidates.positions(in: entity) else {
             return
         }
         let values = positions.map { insertion.values[$0] ?? .attribute(nil) }
         if values.contains(where: { $0 == .attribute(nil) || $0 == .toOne(nil) }) { return }
-        try candidates.add(try key(of: insertion.id), entity)
-        for (column, value) in values.enumerated() { try set(value, column, of: insertion.id, entity, candidates) }
+        try candidates.add(key, entity)
+        for (column, value) in values.enumerated() { try set(value, column, of: key, entity, candidates) }
     }
 
     private func add(_ update: PendingUpdate, to candidates: UniqueCandidates) throws {
@@ -43,7 +42,7 @@ extension ObjectSave {
         try candidates.addStored(update.id.key)
         for change in changed {
             guard let column = positions.firstIndex(of: change.position) else { continue }
-            try set(change.value, column, of: update.id, update.entity, candidates)
+            try set(change.value, column, of: update.id.key, update.entity, candidates)
             if case .attribute = change.value {
                 candidates.changed.append(
                     EmptiedColumn(
@@ -54,9 +53,8 @@ extension ObjectSave {
     }
 
     private func set(
-        _ value: ObjectValue, _ column: Int, of id: ObjectID, _ entity: EntityColumns, _ candidates: UniqueCandidates
+        _ value: ObjectValue, _ column: Int, of row: Int64, _ entity: EntityColumns, _ candidates: UniqueCandidates
     ) throws {
-        let row = try key(of: id)
         switch value {
         case .attribute(let value?): try candidates.set(column, of: row, to: value, entity)
         case .toOne(let destination?): try candidates.set(column, of: row, to: try key(of: destination))
@@ -69,7 +67,7 @@ extension ObjectSave {
     private func findConflicts(among candidates: UniqueCandidates) throws {
         let groups = try candidates.groups()
         let stored = try candidates.stored().filter { row in
-            rows[RowKey(root: candidates.constraint.root, key: row.key)] != .deleted
+            state(of: RowKey(root: candidates.constraint.root, key: row.key)) != .deleted
         }
         guard !groups.isEmpty || !stored.isEmpty else { return }
         let ids = try ids(in: candidates.constraint.root)
@@ -92,7 +90,11 @@ extension ObjectSave {
     /// The objects that the save inserts or updates, as it names them, by key.
     private func ids(in root: String) throws -> [Int64: ObjectID] {
         var ids: [Int64: ObjectID] = [:]
-        for id in changes.inserted.map(\.id) + updates.map(\.id) where writer.columns(of: id.entityName)?.root == root {
+        for (insertion, key) in zip(changes.inserted, insertedKeys)
+        where writer.columns(of: insertion.id.entityName)?.root == root {
+            ids[key] = insertion.id
+        }
+        for id in updates.map(\.id) where writer.columns(of: id.entityName)?.root == root {
             ids[try key(of: id)] = id
         }
         return ids

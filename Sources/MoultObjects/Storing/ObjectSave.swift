@@ -9,10 +9,14 @@ final class ObjectSave {
     let writer: RowWriter
     var outcome = SaveOutcome()
     var conflicts: [SaveConflicts.Conflict] = []
-    /// What is known of rows: those that the save names, and destinations that were looked for.
-    var rows: [RowKey: RowState] = [:]
-    /// The keys of new objects.
-    var newKeys: [ObjectID: Int64] = [:]
+    /// What is known of rows: those that the save names but for ``freshKeys``, and destinations that were looked for.
+    lazy var rows = namedRows
+    /// The keys that the save has given, by root entity: nobody has one between the first and the last of them.
+    var freshKeys: [(root: String, keys: ClosedRange<Int64>)] = []
+    /// The keys of the new objects, in their order.
+    var insertedKeys: [Int64] = []
+    /// The same by temporary identity, for relationships that lead to new objects.
+    lazy var newKeys = Dictionary(zip(changes.inserted.lazy.map(\.id), insertedKeys)) { first, _ in first }
     var updates: [PendingUpdate] = []
     var deletions: [PendingDeletion] = []
     /// Lists to write when every row is there.
@@ -26,7 +30,7 @@ final class ObjectSave {
     var lastColumns: (entity: EntityColumns, given: [Int], written: [Int], bits: [UInt8])?
     var tombstones: [(entity: EntityColumns, key: Int64, kept: [SQLiteValue])] = []
     /// Rows that the save changes without naming them, each with what changes.
-    var touched: [RowKey: Set<HistorySlots.Slot>] = [:]
+    var touched: [RowKey: [HistorySlots.Slot]] = [:]
 
     init(_ changes: ObjectChanges, in store: ObjectStore) {
         self.changes = changes
@@ -45,7 +49,7 @@ final class ObjectSave {
 
     func run() throws -> SaveOutcome {
         try check()
-        outcome.versions.reserveCapacity(changes.inserted.count + updates.count)
+        outcome.updated.reserveCapacity(updates.count)
         try deleteRows()
         try emptyUniqueColumns()
         for update in updates { try write(update) }

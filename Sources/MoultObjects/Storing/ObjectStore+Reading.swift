@@ -36,11 +36,9 @@ extension ObjectStore {
                         remedy: "Name a relationship of \(entityName) that is not transient.")
                 }
                 try writer.forEachRow(destinationsQuery(of: stored), keys: try owners.map(key)) { row in
-                    let owner = ObjectID(store: identifier, entityName: entityName, key: row.integer(0))
+                    let owner = id(entityName, key: row.integer(0))
                     if let destination = stored.destination.reference(row, key: 1, entity: 2) {
-                        found[owner]?.append(
-                            ObjectID(
-                                store: identifier, entityName: destination.entityName, key: destination.primaryKey))
+                        found[owner]?.append(id(destination.entityName, key: destination.primaryKey))
                     }
                 }
             }

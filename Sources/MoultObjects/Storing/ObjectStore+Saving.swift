@@ -20,7 +20,7 @@ extension ObjectStore {
             }
             return try ObjectSave(changes, in: self).run()
         }
-        for id in outcome.permanentIDs.keys { reserved[id] = nil }
+        if !reserved.isEmpty { for (given, _) in outcome.inserted { reserved[given] = nil } }
         return outcome
     }
 
@@ -32,7 +32,7 @@ extension ObjectStore {
                 for id in temporary where reserved[id] == nil && made[id] == nil {
                     let entity = try columns(of: id.entityName)
                     let key = try writer.keys.next(for: entity.root, table: entity.table)
-                    made[id] = ObjectID(store: identifier, entityName: id.entityName, key: key)
+                    made[id] = self.id(id.entityName, key: key)
                 }
                 return made
             }

@@ -47,6 +47,7 @@ package final class ObjectStore {
     private var constraints: [String: [UniqueColumns]] = [:]
     private var inserters: [String: RowInserter] = [:]
     private var updaters: [UpdateShape: RowUpdater] = [:]
+    private var lastUpdater: (shape: UpdateShape, updater: RowUpdater)?
     /// Whether a transaction that writes is open.
     var isWriting = false
     /// How many objects were deleted since the store was opened, by entity.
@@ -54,6 +55,7 @@ package final class ObjectStore {
     /// The same of the transaction that is open.
     var openDeletions: [String: Int64] = [:]
     private let entityNames: [Int64: String]
+    private var origins: [String: ObjectID.Origin] = [:]
     /// The file that was opened; nil in memory, and for a store that somebody else has open.
     private let file: (device: UInt64, inode: UInt64)?
 
@@ -86,6 +88,9 @@ package final class ObjectStore {
         let resolved = try system.resolve(path)
         let connection = try Connection(
             resolved, mode: isReadOnly ? .readOnly : .readWrite, busyTimeout: busyTimeout)
+        // In KiB. Pages that do not fit in are written and read again while a large save goes on, those of its indexes
+        // above all. SQLite takes the memory when it needs it.
+        if !isReadOnly { try connection.execute("PRAGMA cache_size = -8192") }
         try self.init(
             connection, path: resolved, model, configuration, isReadOnly: isReadOnly,
             external: ExternalStorage(store: resolved), file: (status.device, status.inode), system)
@@ -185,6 +190,17 @@ extension ObjectStore {
         )
     }
 
+    /// What the identities of an entity's objects share.
+    func origin(of entityName: String) -> ObjectID.Origin {
+        if let known = origins[entityName] { return known }
+        let origin = ObjectID.Origin(store: identifier, entityName: entityName)
+        origins[entityName] = origin
+        return origin
+    }
+
+    /// The identity of an object of this store.
+    package func id(_ entityName: String, key: Int64) -> ObjectID { ObjectID(origin(of: entityName), key: key) }
+
     /// The key of an object of this store.
     ///
     /// - Throws: `usage` for an object of another store and for one that was never saved.
@@ -231,10 +247,11 @@ extension ObjectStore {
 
     func updater(_ entity: EntityColumns, _ positions: [Int]) throws -> RowUpdater {
         let shape = UpdateShape(entityName: entity.shape.entity.name, positions: positions)
-        if let known = updaters[shape] { return known }
+        if let lastUpdater, lastUpdater.shape == shape { return lastUpdater.updater }
         if updaters.count >= 1_000 { updaters = [:] }
-        let updater = try RowUpdater(entity, positions: positions, writer: writer)
+        let updater = try updaters[shape] ?? RowUpdater(entity, positions: positions, writer: writer)
         updaters[shape] = updater
+        lastUpdater = (shape, updater)
         return updater
     }
 }

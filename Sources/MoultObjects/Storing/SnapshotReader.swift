@@ -17,7 +17,6 @@ package final class SnapshotReader {
     package let table: String
     /// What `Z_ENT` may be in the rows, ascending; empty where the table holds no other entity.
     package let numbers: [Int64]
-    private let store: UUID
     private let variants: [Int64: Variant]
     /// How what does not lie in the row plainly is read.
     private let readings: [RowField]
@@ -27,7 +26,7 @@ package final class SnapshotReader {
 
     /// How the rows of one entity are read.
     private struct Variant {
-        let entityName: String
+        let origin: ObjectID.Origin
         let fields: [Field]
     }
 
@@ -80,13 +79,12 @@ package final class SnapshotReader {
                     return .toOne(column: column, only: only, reading: readings.count - 1)
                 }
             }
-            variants[entity.number] = Variant(entityName: entity.shape.entity.name, fields: fields)
+            variants[entity.number] = Variant(origin: store.origin(of: entity.shape.entity.name), fields: fields)
         }
         self.variants = variants
         self.readings = readings
         self.places = places
-        self.store = store.identifier
-        builder = StoredRow.Builder(.init(store: store.identifier, entityNames: names))
+        builder = StoredRow.Builder(.init(names.map(store.origin)))
         selectList = list.names.joined(separator: ", ")
         columnCount = list.names.count
         table = entities.first?.table ?? ""
@@ -108,7 +106,7 @@ package final class SnapshotReader {
                 "The row \(key) of \(table) is of the entity number \(number), which does not "
                     + "belong there.", place: table, remedy: MigrationError.damagedStoreRemedy)
         }
-        let id = ObjectID(store: store, entityName: variant.entityName, key: key)
+        let id = ObjectID(variant.origin, key: key)
         let values = PositionedValues(made(of: variant.fields, row, first, &builder))
         return ObjectSnapshot(id: id, version: row.integer(first + 2), values: values)
     }

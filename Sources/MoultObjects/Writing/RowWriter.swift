@@ -22,6 +22,7 @@ final class RowWriter {
     private var statements: [String: Statement] = [:]
     private var places: [RelationshipReference: ListPlaces] = [:]
     private var entities: [String: EntityColumns] = [:]
+    private var lastEntity: EntityColumns?
 
     /// - Parameter recomputed: takes the rows that triggers compute, where somebody wants to know them.
     init(
@@ -100,7 +101,11 @@ final class RowWriter {
 extension RowWriter {
     /// Where the objects of an entity lie; nil for one that the store does not hold.
     func columns(of entityName: String) -> EntityColumns? {
-        if let known = entities[entityName] { return known }
+        if let lastEntity, lastEntity.shape.entity.name == entityName { return lastEntity }
+        if let known = entities[entityName] {
+            lastEntity = known
+            return known
+        }
         let columns = layout.model.entity(entityName).flatMap { EntityColumns($0, in: layout) }
         entities[entityName] = columns
         return columns

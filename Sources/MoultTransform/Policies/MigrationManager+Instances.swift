@@ -229,13 +229,11 @@ extension MigrationManager {
         var changes = ObjectChanges()
         changes.keepsVersions = true
         for object in waiting {
-            let values = object.changes.map { change in
-                (object.entity.columns.shape.properties[change.position].name, value(change.value))
-            }
+            // Of two changes of a property, the last.
+            let values = Dictionary(object.changes.map { ($0.position, value($0.value)) }) { $1 }
+                .map { (position: $0, value: $1) }.sorted { $0.position < $1.position }
             changes.updated.append(
-                ObjectChanges.Update(
-                    id: object.objectID, version: nil, values: Dictionary(values, uniquingKeysWith: { _, last in last })
-                ))
+                ObjectChanges.Update(id: object.objectID, version: nil, values: .positioned(values)))
         }
         do {
             _ = try destinationStore.save(changes)

@@ -180,7 +180,7 @@ extension MigrationManager {
     func sourceID(_ entityName: String, _ key: Int64) -> ObjectID { sources.id(entityName, key) }
 
     func destinationID(_ entityName: String, _ key: Int64) -> ObjectID {
-        ObjectID(store: destinationStore.identifier, entityName: entityName, key: key)
+        destinationStore.id(entityName, key: key)
     }
 }
 

@@ -28,7 +28,7 @@ final class SourceObjects {
     }
 
     func id(_ entityName: String, _ key: Int64) -> ObjectID {
-        ObjectID(store: store.identifier, entityName: entityName, key: key)
+        store.id(entityName, key: key)
     }
 
     /// Nil for an object that the store does not have.

@@ -99,7 +99,7 @@ private struct SurroundingsSearch {
             guard let name = store.layout.entityName(number: Int(clamping: row.integer(3))) else { return }
             found[row.integer(0), default: .init()].incoming.append(
                 .init(
-                    owner: ObjectID(store: store.identifier, entityName: name, key: row.integer(1)),
+                    owner: store.id(name, key: row.integer(1)),
                     relationship: relationship.name, place: row.value(2) == .null ? nil : row.integer(2)))
         }
     }

@@ -21,7 +21,7 @@ extension QuarantineRestorer {
     private func link(_ position: Int, _ object: QuarantinedObject) throws {
         let id = candidates[position].id
         let shape = try store.columns(of: id.entityName).shape
-        var update = ObjectChanges.Update(id: id, version: nil, values: [:])
+        var values: [String: ObjectValue] = [:]
         var led: [(relationship: RelationshipDescription, inverse: RelationshipDescription?, ids: [ObjectID])] = []
         for (name, value) in try object.values() {
             guard case .relationship(let relationship, let inverse)? = shape[name], !relationship.isTransient else {
@@ -42,12 +42,12 @@ extension QuarantineRestorer {
                 throw Refusal("\(name) is required and leads to another object's destination")
             }
             guard !ids.isEmpty else { continue }
-            update.values[name] = relationship.isToMany ? .toMany(ids) : .toOne(ids[0])
+            values[name] = relationship.isToMany ? .toMany(ids) : .toOne(ids[0])
             led.append((relationship, inverse, ids))
         }
-        guard !update.values.isEmpty else { return }
+        guard !values.isEmpty else { return }
         var changes = ObjectChanges()
-        changes.updated = [update]
+        changes.updated = [ObjectChanges.Update(id: id, version: nil, values: values)]
         changes.keepsVersions = true
         _ = try store.save(changes)
         for link in led {

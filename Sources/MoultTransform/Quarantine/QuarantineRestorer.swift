@@ -115,7 +115,7 @@ extension QuarantineRestorer {
     private func insert(_ entry: Int64, _ object: QuarantinedObject) throws {
         let old = OldIdentity(object.entity, object.key)
         var candidate = Candidate(
-            entry: entry, old: old, id: ObjectID(store: store.identifier, entityName: object.entity, key: object.key))
+            entry: entry, old: old, id: store.id(object.entity, key: object.key))
         do {
             // Taken out twice, with a rollback in between: what it held last counts.
             if let earlier = places[old] {
@@ -164,7 +164,7 @@ extension QuarantineRestorer {
             }
         }
         let key = try key(for: object, entity, values)
-        candidate.id = ObjectID(store: store.identifier, entityName: object.entity, key: key)
+        candidate.id = store.id(object.entity, key: key)
         var changes = ObjectChanges()
         changes.inserted = [.init(id: candidate.id, values: values)]
         _ = try store.save(changes)
@@ -199,7 +199,7 @@ extension QuarantineRestorer {
 
     /// Whether the store holds the object with just these attributes, as after a rollback.
     private func isSame(_ object: QuarantinedObject, _ values: [ObjectValue?]) throws -> Bool {
-        let id = ObjectID(store: store.identifier, entityName: object.entity, key: object.key)
+        let id = store.id(object.entity, key: object.key)
         guard let present = try store.snapshots(of: [id]).first else { return false }
         return zip(present.values, values).allSatisfy { present, value in
             if case .attribute(let value)? = value { present == .attribute(value) } else { true }
@@ -276,6 +276,6 @@ extension QuarantineRestorer {
         let number = try connection.integer(
             "SELECT Z_ENT FROM \(entity.table.quotedName) WHERE Z_PK = ?", [.integer(old.key)])
         guard let name = number.flatMap({ store.layout.entityName(number: Int(clamping: $0)) }) else { return nil }
-        return ObjectID(store: store.identifier, entityName: name, key: old.key)
+        return store.id(name, key: old.key)
     }
 }

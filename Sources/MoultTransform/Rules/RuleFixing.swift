@@ -57,7 +57,7 @@ package struct RuleFixing {
             last = end.0
             let ids = batch.compactMap { key, number in
                 store.layout.entityName(number: number).map {
-                    ObjectID(store: store.identifier, entityName: $0, key: key)
+                    store.id($0, key: key)
                 }
             }
             try application.apply(to: ids, &outcome)

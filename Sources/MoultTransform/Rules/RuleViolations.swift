@@ -186,7 +186,7 @@ struct RuleViolations {
         guard let name = store.layout.entityName(number: Int(clamping: number)) else {
             throw store.noTable("\(number)")
         }
-        return ObjectID(store: store.identifier, entityName: name, key: key)
+        return store.id(name, key: key)
     }
 }
 

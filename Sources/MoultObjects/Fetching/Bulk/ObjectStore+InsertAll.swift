@@ -27,7 +27,7 @@ extension ObjectStore {
             }
             while let row = try next() {
                 let key = try writer.keys.next(for: entity.root, table: entity.table)
-                let id = ObjectID(store: identifier, entityName: entityName, key: key)
+                let id = id(entityName, key: key)
                 let values = try rows.values(row, number: inserted.count + 1)
                 changes.inserted.append(ObjectChanges.Insertion(id: id, values: values))
                 inserted.append(id)

@@ -5,7 +5,7 @@ struct EventOrigin {
     let object: Object
     /// Without what had not been read.
     fileprivate let values: PositionedValues
-    fileprivate let deltas: [Int: ListDelta]?
+    fileprivate let deltas: [Int: ListDelta]
 }
 
 extension ObjectContext {
@@ -30,7 +30,7 @@ extension Object {
             guard let origin = kind.context?.origins[ObjectIdentifier(self)] else { return [:] }
             var result: [String: ObjectValue] = [:]
             for position in kind.persistent {
-                if let link = kind.links[position], link.isToMany, deltas?[position] != nil { _ = try list(link) }
+                if let link = kind.links[position], link.isToMany, deltas[position] != nil { _ = try list(link) }
                 guard !origin.values.shares(position, with: values), let now = values[position] else { continue }
                 let before = origin.values[position] ?? origin.list(at: position) ?? committed[position]
                 guard differs(now, before, at: position) else { continue }
@@ -44,7 +44,7 @@ extension Object {
 extension EventOrigin {
     /// A list of which only the changes were known.
     fileprivate func list(at position: Int) -> ObjectValue? {
-        guard let delta = deltas?[position], case .toMany(let ids)? = object.committed[position] else { return nil }
+        guard let delta = deltas[position], case .toMany(let ids)? = object.committed[position] else { return nil }
         return .toMany(delta.applied(to: ids))
     }
 }

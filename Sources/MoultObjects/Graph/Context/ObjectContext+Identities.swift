@@ -14,7 +14,12 @@ extension ObjectContext {
                 }
             }
             let root = outermost
-            for group in groups { root.replace(try group.store.permanentIDs(for: group.ids)) }
+            for group in groups {
+                let identities = NewIdentities(
+                    try group.store.permanentIDs(for: group.ids).map { (given: $0, permanent: $1) })
+                root.give(identities)
+                root.replaceDestinations(identities)
+            }
         }
     }
 
@@ -25,26 +30,49 @@ extension ObjectContext {
         throw coordinator.noStore(holding: object.entityName)
     }
 
-    /// Puts new identities in the place of temporary ones, here and in every child context.
-    func replace(_ identities: [ObjectID: ObjectID]) {
+    /// Gives objects their new identities in the place of temporary ones, here and in every child context.
+    func give(_ identities: NewIdentities) {
         guard !identities.isEmpty else { return }
-        recorder?.noteIdentities(identities)
-        for (old, new) in identities {
+        recorder?.noteIdentities(identities.permanent)
+        for (old, new) in identities.pairs {
             if let entry = registry.removeValue(forKey: old) {
                 registry[new] = entry
                 entry.object?.identity = new
             }
-            if let store = assignedStores.removeValue(forKey: old) { assignedStores[new] = store }
+            if !assignedStores.isEmpty, let store = assignedStores.removeValue(forKey: old) {
+                assignedStores[new] = store
+            }
         }
+        for child in children.compactMap(\.context) { child.give(identities) }
+    }
+
+    /// Has relationships lead to the new identities.
+    func replaceDestinations(_ identities: NewIdentities) {
+        guard !identities.isEmpty else { return }
         // Only a changed object can lead to one that was never saved; in a child, the change may be the parent's.
         let holders = parent == nil ? changed : registry.values.compactMap(\.object)
-        for object in holders { object.replace(identities) }
-        for child in children.compactMap(\.context) { child.replace(identities) }
+        for object in holders { object.replaceDestinations(identities) }
+        for child in children.compactMap(\.context) { child.replaceDestinations(identities) }
     }
 }
 
+/// The permanent identities of objects that had temporary ones.
+final class NewIdentities {
+    let pairs: [(given: ObjectID, permanent: ObjectID)]
+    /// By temporary identity; made once a relationship leads to one.
+    private(set) lazy var permanent = Dictionary(pairs.lazy.map { ($0.given, $0.permanent) }) { first, _ in first }
+
+    init(_ pairs: [(given: ObjectID, permanent: ObjectID)]) {
+        self.pairs = pairs.allSatisfy(\.given.isTemporary) ? pairs : pairs.filter(\.given.isTemporary)
+    }
+
+    var isEmpty: Bool { pairs.isEmpty }
+
+    subscript(id: ObjectID) -> ObjectID? { id.isTemporary ? permanent[id] : nil }
+}
+
 extension Object {
-    fileprivate func replace(_ identities: [ObjectID: ObjectID]) {
+    fileprivate func replaceDestinations(_ identities: NewIdentities) {
         guard !kind.relationships.isEmpty, !values.isEmpty else { return }
         let isShared = !isPending
         if isShared { committed = [] }
@@ -53,8 +81,8 @@ extension Object {
             if !committed.isEmpty, let new = Self.replaced(committed[position], identities) {
                 committed[position] = new
             }
-            if let delta = deltas?[position] {
-                deltas?[position] = ListDelta(
+            if let delta = deltas[position] {
+                deltas[position] = ListDelta(
                     added: delta.added.map { identities[$0] ?? $0 },
                     removed: Set(delta.removed.map { identities[$0] ?? $0 }))
             }
@@ -62,7 +90,7 @@ extension Object {
         if isShared { committed = values }
     }
 
-    private static func replaced(_ value: ObjectValue?, _ identities: [ObjectID: ObjectID]) -> ObjectValue? {
+    private static func replaced(_ value: ObjectValue?, _ identities: NewIdentities) -> ObjectValue? {
         switch value {
         case .toOne(let id?)?: identities[id].map { .toOne($0) }
         case .toMany(let ids)? where ids.contains(where: { $0.isTemporary }):

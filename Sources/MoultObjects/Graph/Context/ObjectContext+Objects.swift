@@ -58,7 +58,7 @@ extension ObjectContext {
                     .usage, "\(entityName) is abstract: it has no objects.", place: entityName,
                     remedy: "Insert an object of one of its sub-entities.")
             }
-            let object = Object(new: Self.newTemporaryID(entityName), kind)
+            let object = Object(new: Self.newTemporaryID(kind), kind)
             if let store { try assign(object, to: store) }
             register(object)
             object.noteUpdate()

@@ -13,7 +13,7 @@ extension ObjectContext {
         }
         for object in changed where !object.state.contains(.deleted) {
             let values = object.changes(over: object.kind.persistent + object.kind.transient)
-            if values.isEmpty, object.deltas == nil { continue }
+            if values.isEmpty, object.deltas.isEmpty { continue }
             guard let own = try parent.loaded(object.identity), !own.state.contains(.deleted) else { continue }
             try own.take(values)
             if !object.state.contains(.inserted) { saved.updated.insert(object.identity) }

@@ -145,7 +145,7 @@ extension ObjectContext {
             } else {
                 let values = object.updatedValues
                 if values.isEmpty { continue }
-                changes.updated.append(.init(id: object.identity, version: object.version, values: values))
+                changes.updated.append(.init(id: object.identity, version: object.version, values: .positioned(values)))
                 isUpdated[place] = true
             }
         }
@@ -154,26 +154,32 @@ extension ObjectContext {
 
     private func finish(_ part: StorePart, _ outcome: SaveOutcome, _ saved: inout SavedChanges) throws {
         let objects = part.objects
-        replace(outcome.permanentIDs)
+        let identities = NewIdentities(outcome.inserted)
+        give(identities)
         var fresh: [Object] = []
         saved.inserted.reserveCapacity(saved.inserted.count + part.changes.inserted.count)
         saved.updated.reserveCapacity(saved.updated.count + part.changes.updated.count)
-        for (object, isUpdated) in zip(objects, part.isUpdated) {
-            if object.state.contains(.deleted) {
-                saved.deleted.insert(object.identity)
-                forgetLists(with: object)
-                registry[object.identity] = nil
-                object.detach()
-                continue
-            }
+        var updates = outcome.updated.makeIterator()
+        for (object, isUpdated) in zip(objects, part.isUpdated) where !object.state.contains(.deleted) {
             if object.state.contains(.inserted) {
                 saved.inserted.insert(object.identity)
-            } else if isUpdated || object.differsFromStore {
+                object.version = 1
+            } else if isUpdated {
                 saved.updated.insert(object.identity)
+                object.version = updates.next()?.version ?? object.version
+            } else {
+                if object.differsFromStore { saved.updated.insert(object.identity) }
+                object.version = outcome.touched[object.identity] ?? object.version
             }
             object.commit()
-            if let version = outcome.versions[object.identity] { object.version = version }
             if !object.kind.derived.isEmpty { fresh.append(object) }
+        }
+        replaceDestinations(identities)
+        for object in objects where object.state.contains(.deleted) {
+            saved.deleted.insert(object.identity)
+            forgetLists(with: object)
+            registry[object.identity] = nil
+            object.detach()
         }
         forgetDerived(of: fresh)
         readAgain(outcome)
@@ -189,8 +195,8 @@ extension ObjectContext {
             }
             if object.isPending {
                 // Another store's turn is still to come.
-                if let version = outcome.versions[id] { object.version = version }
-            } else if outcome.versions[id].map({ $0 != object.version }) == true {
+                if let version = outcome.touched[id] { object.version = version }
+            } else if outcome.touched[id].map({ $0 != object.version }) == true {
                 object.becomeFault()
             } else {
                 forgetDerived(of: [object])
@@ -246,10 +252,8 @@ extension Object {
     }
 
     /// What a save writes of a changed object. A list that the other end keeps is written there.
-    fileprivate var updatedValues: [String: ObjectValue] {
-        changes(over: kind.persistent.filter { kind.links[$0]?.isKeptByInverse != true })
-    }
+    fileprivate var updatedValues: [(position: Int, value: ObjectValue)] { changedPositions(kind.ownPersistent) }
 
     /// Whether anything of it differs from the store.
-    fileprivate var differsFromStore: Bool { deltas != nil || !changes(over: kind.persistent).isEmpty }
+    fileprivate var differsFromStore: Bool { !deltas.isEmpty || !changedPositions(kind.persistent).isEmpty }
 }

@@ -129,9 +129,8 @@ package final class ObjectContext: @unchecked Sendable {
 
     private static let lastTemporary = Atomic<Int64>(0)
 
-    static func newTemporaryID(_ entityName: String) -> ObjectID {
-        ObjectID(
-            temporary: lastTemporary.add(1, ordering: .relaxed).newValue, entityName: entityName)
+    static func newTemporaryID(_ kind: ObjectKind) -> ObjectID {
+        ObjectID(kind.newOrigin, key: lastTemporary.add(1, ordering: .relaxed).newValue)
     }
 }
 

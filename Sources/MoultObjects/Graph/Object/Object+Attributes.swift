@@ -50,26 +50,40 @@ extension Object {
             let position = try kind.position(of: name)
             try fire()
             try refuseDeleted()
-            guard case .attribute(_, let attribute) = kind.shape.properties[position] else {
-                throw wrongType(name, "It is a relationship.")
-            }
-            guard attribute.derivation == nil else {
-                throw MigrationError(
-                    .usage, "\(kind.entityName).\(name) is derived: the store computes it.",
-                    place: "\(kind.entityName).\(name)",
-                    remedy: "Set what it is derived from. The next save updates it.")
-            }
-            let fitting = try fitting(value, attribute)
+            let fitting = try fitting(value, at: position)
             if case .attribute(let current)? = values[position], current == fitting { return }
             noteUpdate()
             values[position] = .attribute(fitting)
         }
     }
 
-    /// The value as the attribute's type keeps it.
-    private func fitting(_ value: AttributeValue?, _ attribute: AttributeDescription) throws -> AttributeValue? {
+    /// Sets attributes of an object that was just inserted.
+    ///
+    /// - Parameter refuse: called with each that cannot be set, and why.
+    package func setNew(
+        _ attributes: [(name: String, value: AttributeValue?)], refuse: (String, MigrationError) -> Void
+    ) {
+        kind.lock.withLock {
+            // One list that nobody else has: a value is put into it without a copy.
+            var list = values.list
+            values = []
+            for (name, value) in attributes {
+                do throws(MigrationError) {
+                    let position = try kind.position(of: name)
+                    list[position] = .attribute(try fitting(value, at: position))
+                } catch {
+                    refuse(name, error)
+                }
+            }
+            values = PositionedValues(list)
+        }
+    }
+
+    /// The value as the type of the attribute at a position keeps it.
+    private func fitting(_ value: AttributeValue?, at position: Int) throws(MigrationError) -> AttributeValue? {
+        guard let type = kind.settableTypes[position] else { throw notSettable(position) }
         guard let value else { return nil }
-        switch (attribute.type, value) {
+        switch (type, value) {
         case (.string, .string), (.integer64, .integer), (.boolean, .boolean), (.double, .double), (.date, .date),
             (.decimal, .decimal), (.uri, .uri), (.binary, .binary), (.transformable, .transformable):
             return value
@@ -80,8 +94,18 @@ extension Object {
         // Transient attributes may be of any type.
         case (.undefined, _): return value
         default:
-            throw wrongType(attribute.name, "It is of type \(attribute.type.name) and cannot hold \(value.kindPhrase).")
+            throw wrongType(
+                kind.shape.properties[position].name,
+                "It is of type \(type.name) and cannot hold \(value.kindPhrase).")
         }
+    }
+
+    private func notSettable(_ position: Int) -> MigrationError {
+        let name = kind.shape.properties[position].name
+        guard kind.links[position] == nil else { return wrongType(name, "It is a relationship.") }
+        return MigrationError(
+            .usage, "\(kind.entityName).\(name) is derived: the store computes it.",
+            place: "\(kind.entityName).\(name)", remedy: "Set what it is derived from. The next save updates it.")
     }
 
     func wrongType(_ name: String, _ reason: String) -> MigrationError {

@@ -5,7 +5,7 @@ extension Object {
     package func changedValues() throws -> [String: ObjectValue] {
         try kind.lock.withLock {
             try kind.context?.settle()
-            for link in kind.links.compactMap({ $0 }) where deltas?[link.position] != nil { _ = try list(link) }
+            for link in kind.links.compactMap({ $0 }) where deltas[link.position] != nil { _ = try list(link) }
             return changes(over: kind.persistent + kind.transient)
         }
     }
@@ -29,14 +29,20 @@ extension Object {
 
     /// The values at positions that differ from what is committed; of a new object, from its defaults.
     func changes(over positions: [Int]) -> [String: ObjectValue] {
-        guard !state.contains(.fault), !state.isDisjoint(with: [.inserted, .updated]) else { return [:] }
+        let changes = changedPositions(positions).map { (kind.shape.properties[$0.position].name, $0.value) }
+        return Dictionary(changes) { first, _ in first }
+    }
+
+    /// The same by position, in the order of the positions.
+    func changedPositions(_ positions: [Int]) -> [(position: Int, value: ObjectValue)] {
+        guard !state.contains(.fault), !state.isDisjoint(with: [.inserted, .updated]) else { return [] }
         let base = state.contains(.inserted) ? kind.newValues : committed
-        var result: [String: ObjectValue] = [:]
+        var result: [(position: Int, value: ObjectValue)] = []
         for position in positions {
             guard !values.shares(position, with: base), let value = values[position],
                 differs(value, base[position], at: position)
             else { continue }
-            result[kind.shape.properties[position].name] = value
+            result.append((position, value))
         }
         return result
     }
@@ -52,7 +58,7 @@ extension Object {
 
     /// Puts the committed values back; both ends of a relationship are put back one by one.
     func revert() {
-        deltas = nil
+        deltas = [:]
         state.subtract([.updated, .deleted, .listed])
         values = committed
         kind.noteChange?(self, nil)
@@ -60,7 +66,7 @@ extension Object {
 
     /// What it holds now is what the store holds.
     func commit() {
-        deltas = nil
+        deltas = [:]
         state.subtract([.inserted, .updated, .listed])
         committed = values
     }

@@ -28,8 +28,7 @@ extension Object {
     /// Takes what the store holds of a list, with what was changed of it in the meantime.
     func fillList(at position: Int, _ ids: [ObjectID]) {
         let isShared = state.isDisjoint(with: [.inserted, .updated, .deleted])
-        let delta = deltas?.removeValue(forKey: position)
-        if deltas?.isEmpty == true { deltas = nil }
+        let delta = deltas.removeValue(forKey: position)
         // Two arrays of one buffer stay so.
         if isShared { committed = [] }
         values[position] = .toMany(delta?.applied(to: ids) ?? ids)
@@ -144,10 +143,7 @@ extension Object {
             if id.isTemporary || !ids.contains(id) { ids.append(id) }
             values[link.position] = .toMany(ids)
         } else {
-            var delta = deltas?[link.position] ?? ListDelta()
-            if delta.removed.remove(id) == nil { delta.added.append(id) }
-            deltas = deltas ?? [:]
-            deltas?[link.position] = delta
+            deltas[link.position, default: ListDelta()].include(id)
         }
         kind.noteChange?(self, link.position)
     }
@@ -176,11 +172,7 @@ extension Object {
             values[link.position] = .toMany(ids)
         } else {
             noteUpdate()
-            var delta = deltas?[link.position] ?? ListDelta()
-            delta.removed.formUnion(gone.subtracting(delta.added))
-            delta.added.removeAll { gone.contains($0) }
-            deltas = deltas ?? [:]
-            deltas?[link.position] = delta
+            deltas[link.position, default: ListDelta()].exclude(gone)
         }
         kind.noteChange?(self, link.position)
     }

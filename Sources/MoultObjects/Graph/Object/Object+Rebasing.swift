@@ -65,8 +65,7 @@ extension Object {
         committed[link.position] = nil
         let (new, old) = (Set(ours), Set(base))
         guard new != old else { return }
-        deltas = deltas ?? [:]
-        deltas?[link.position] = ListDelta(added: ours.filter { !old.contains($0) }, removed: old.subtracting(new))
+        deltas[link.position] = ListDelta(added: ours.filter { !old.contains($0) }, removed: old.subtracting(new))
     }
 
     /// Puts committed values back, at both ends of relationships.
@@ -76,7 +75,7 @@ extension Object {
                 if let value = committed[position] { values[position] = value }
                 continue
             }
-            if deltas?[position] != nil { _ = try list(link) }
+            if deltas[position] != nil { _ = try list(link) }
             guard let value = values[position], differs(value, committed[position], at: position) else { continue }
             try take(committed[position], link, in: context)
         }

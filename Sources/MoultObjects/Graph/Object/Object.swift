@@ -18,7 +18,7 @@ package final class Object {
     var version: Int64 = 0
     var state: State
     /// What was added to and taken from a to-many relationship that has not been read, by position.
-    var deltas: [Int: ListDelta]?
+    var deltas: [Int: ListDelta] = [:]
     /// The faults that are filled together with this one.
     var batch: FaultBatch?
     /// The object as a typed face shows it, as long as somebody holds that.
@@ -83,6 +83,11 @@ extension Object {
     /// Nil if the object has left its context, or the context is gone.
     package var context: ObjectContext? { kind.lock.withLock { state.contains(.detached) ? nil : kind.context } }
 
+    /// Whether the object has left its context.
+    package var isDetached: Bool { kind.lock.withLock { state.contains(.detached) } }
+    /// Whether the object is one of its context, and is not deleted.
+    package var isChangeable: Bool { flag { !state.contains(.deleted) } }
+
     package var isFault: Bool { kind.lock.withLock { state.contains(.fault) } }
     package var isInserted: Bool { flag { state.contains(.inserted) && !state.contains(.deleted) } }
     package var isUpdated: Bool { flag { state.contains(.updated) && !state.contains(.deleted) } }
@@ -114,7 +119,7 @@ extension Object {
     func becomeFault() {
         values = []
         committed = []
-        deltas = nil
+        deltas = [:]
         batch = nil
         state.insert(.fault)
         state.remove(.updated)
@@ -141,7 +146,7 @@ extension Object {
         state.subtract([.inserted, .updated, .deleted, .listed])
         state.insert(.detached)
         batch = nil
-        deltas = nil
+        deltas = [:]
     }
 
     /// Fills a fault, with the others of its batch.
@@ -168,6 +173,15 @@ final class FaultBatch {
 struct ListDelta {
     var added: [ObjectID] = []
     var removed: Set<ObjectID> = []
+
+    mutating func include(_ id: ObjectID) {
+        if removed.isEmpty || removed.remove(id) == nil { added.append(id) }
+    }
+
+    mutating func exclude(_ gone: Set<ObjectID>) {
+        removed.formUnion(gone.subtracting(added))
+        added.removeAll { gone.contains($0) }
+    }
 
     func applied(to list: [ObjectID]) -> [ObjectID] {
         let kept = removed.isEmpty ? list : list.filter { !removed.contains($0) }

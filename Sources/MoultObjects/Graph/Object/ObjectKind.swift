@@ -4,6 +4,8 @@ import MoultSystem
 /// What the objects of one entity in one context share.
 final class ObjectKind {
     let shape: EntityShape
+    /// Of the temporary identities of new objects.
+    let newOrigin: ObjectID.Origin
     let lock: RecursiveLock
     /// Nil once the context is gone.
     private(set) weak var context: ObjectContext?
@@ -13,6 +15,8 @@ final class ObjectKind {
     let newValues: PositionedValues
     /// By position; nil for an attribute.
     let links: [RelationshipLink?]
+    /// The types of the attributes that may be set, by position; nil for derived ones and for relationships.
+    let settableTypes: [AttributeType?]
     /// Stored by Core Data's own triggers, never by an assignment.
     let derived: [Int]
     let transient: [Int]
@@ -20,6 +24,8 @@ final class ObjectKind {
     let relationships: [Int]
     /// Positions of what a save writes.
     let persistent: [Int]
+    /// The same without lists that the other end's to-one keeps.
+    let ownPersistent: [Int]
     /// The positions of lists that the other end's to-one keeps.
     let keptByInverse: [Int]
     let rules: ValidationRules
@@ -35,16 +41,22 @@ final class ObjectKind {
 
     init(_ shape: EntityShape, context: ObjectContext, model: ManagedObjectModel) throws {
         self.shape = shape
+        newOrigin = ObjectID.Origin(store: nil, entityName: shape.entity.name)
         self.context = context
         lock = context.lock
         links = shape.properties.enumerated().map { RelationshipLink($1, at: $0, model: model) }
         newValues = PositionedValues(shape.properties.map(\.newValue))
         let positions = shape.properties.indices
+        settableTypes = shape.properties.map { property in
+            guard case .attribute(_, let attribute) = property, attribute.derivation == nil else { return nil }
+            return attribute.type
+        }
         derived = positions.filter { shape.properties[$0].isDerived }
         transient = positions.filter { shape.properties[$0].isTransient }
         relationships = positions.filter { [links] in links[$0] != nil }
         persistent = positions.filter { !shape.properties[$0].isDerived && !shape.properties[$0].isTransient }
         keptByInverse = positions.filter { [links] in links[$0]?.isKeptByInverse == true }
+        ownPersistent = persistent.filter { [links] in links[$0]?.isKeptByInverse != true }
         rules = try ValidationRules(shape)
         noteChange = context.noteChange
         recorder = context.recorder
@@ -61,7 +73,7 @@ final class ObjectKind {
 
     var entityName: String { shape.entity.name }
 
-    func position(of name: String) throws -> Int {
+    func position(of name: String) throws(MigrationError) -> Int {
         if let position = shape.position(of: name) { return position }
         throw MigrationError(
             .unknownKey, "\(entityName) has no property \(name).", place: "\(entityName).\(name)",

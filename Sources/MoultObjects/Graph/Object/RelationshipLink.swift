@@ -1,7 +1,7 @@
 import MoultModel
 
 /// A relationship at its place in an entity's shape, with what keeping it takes.
-struct RelationshipLink {
+final class RelationshipLink: Sendable {
     let position: Int
     let name: String
     let isToMany: Bool

@@ -54,7 +54,7 @@ extension ObjectContext {
             case .rollback, .error: false
             }
         }
-        if object.changes(over: object.kind.persistent).isEmpty, object.deltas == nil { object.state.remove(.updated) }
+        if object.changes(over: object.kind.persistent).isEmpty, object.deltas.isEmpty { object.state.remove(.updated) }
     }
 
     // MARK: - Constraints

@@ -31,10 +31,11 @@ extension Object {
         try fire()
         var found: [ValidationErrors.Violation] = []
         for (position, check) in kind.rules.checks {
+            if isKnownToHold(check, position) { continue }
             var value = values[position]
             if value == nil, let link = kind.links[position], link.isToMany {
                 // A list that nobody changed was valid when it was saved.
-                guard deltas?[position] != nil else { continue }
+                guard deltas[position] != nil else { continue }
                 value = .toMany(try list(link))
             }
             // What is not stored is missing whenever an object is read.
@@ -42,6 +43,16 @@ extension Object {
             if let violation = try violation(of: check, position, value) { found.append(violation) }
         }
         return found
+    }
+
+    /// Whether a value follows a rule, as far as that is known without making the value.
+    private func isKnownToHold(_ check: ValidationRules.Check, _ position: Int) -> Bool {
+        switch check {
+        case .required: [.present, .decimal].contains(values.presence(at: position))
+        // The store holds no NaN.
+        case .number: values.shares(position, with: committed)
+        case .limits, .predicate, .count: false
+        }
     }
 
     func denials() throws -> [ValidationErrors.Violation] {
