@@ -80,8 +80,11 @@ let package = Package(
         system("CExpat", "expat", apt: "libexpat1-dev"),
         system("CMicroHTTPD", "libmicrohttpd", apt: "libmicrohttpd-dev", brew: "libmicrohttpd"),
 
+        // A call of Swift's runtime that the language has no name for.
+        .target(name: "CSwiftRuntime"),
+
         module("MoultModel", ["CCrypto"]),
-        module("MoultSystem", ["MoultModel", "CCrypto"]),
+        module("MoultSystem", ["MoultModel", "CCrypto", "CSwiftRuntime"]),
         module("MoultXML", ["CExpat"]),
         module("MoultPropertyList", ["MoultModel", "MoultXML", "CZlib"]),
         module("MoultModelFiles", ["MoultModel", "MoultXML", "MoultPropertyList"]),

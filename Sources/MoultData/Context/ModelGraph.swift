@@ -1,5 +1,6 @@
 import MoultModel
 import MoultObjects
+import MoultSystem
 
 /// The objects of one context and the models that show them. A model keeps its graph, so that it can be read as long as
 /// anybody has it; the graph keeps no model.
@@ -7,7 +8,11 @@ final class ModelGraph {
     let stack: ModelStack
     let objects: ObjectContext
     /// Nil once nobody has the context any more.
-    weak var context: ModelContext?
+    var context: ModelContext? {
+        get { contextReference?.object }
+        set { contextReference = newValue.map { WeakReference($0) } }
+    }
+    private var contextReference: WeakReference<ModelContext>?
     /// Values that could not be kept, by object and property: the next save throws them.
     var refusals: [ObjectIdentifier: [String: MigrationError]] = [:]
     /// What could not be thrown where it happened, such as the insertion of an object of another context.
@@ -30,7 +35,8 @@ final class ModelGraph {
         self.stack = stack
         objects = ObjectContext(coordinator: stack.coordinator)
         objects.noteChange = { object, position in Self.noteChange(of: object, position) }
-        objects.upserting = { [weak self] new, kept in self?.upsert(new, kept) }
+        let graph = WeakReference(self)
+        objects.upserting = { new, kept in graph.object?.upsert(new, kept) }
     }
 
     // MARK: - Models

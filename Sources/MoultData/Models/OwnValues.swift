@@ -1,4 +1,5 @@
 import MoultModel
+import MoultSystem
 import Synchronization
 
 /// The values of a model that no context has taken in, in the form that a store keeps them in.
@@ -27,7 +28,7 @@ public final class OwnValues: BackingData {
     @exclusivity(unchecked) package private(set) var refusals: [String: MigrationError] = [:]
 
     /// The objects among which a relationship leads, once one does; ``_wasWritten(by:)`` has them take the model in.
-    private(set) weak var host: ModelGraph?
+    private var host: WeakReference<ModelGraph>?
 
     private static let count = Atomic<Int64>(0)
     private lazy var number = Self.count.add(1, ordering: .relaxed).newValue
@@ -79,11 +80,11 @@ public final class OwnValues: BackingData {
         guard let backing = destination.persistentBackingData as? ObjectBacking, !backing.object.isDetached else {
             return
         }
-        host = backing.graph
+        host = WeakReference(backing.graph)
     }
 
     /// Offers the model to the context of an object that one of its relationships leads to, where there is one.
-    public func _wasWritten<Model: PersistentModel>(by model: Model) { host?.insertIfChild(model) }
+    public func _wasWritten<Model: PersistentModel>(by model: Model) { host?.object?.insertIfChild(model) }
 
     private func value(_ key: String) -> Value? { values.first { $0.name == key }?.value }
 

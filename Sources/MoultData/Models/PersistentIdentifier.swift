@@ -25,7 +25,8 @@ public struct PersistentIdentifier: Sendable, Hashable, Identifiable, Comparable
 
     /// By store, entity and key: the order of insertion within an entity.
     public static func < (left: Self, right: Self) -> Bool {
-        // A save sorts what it has written, nearly always of one store: its identifier is not spelled out for each.
+        // A save sorts what it has written, nearly always of one entity of one store.
+        if left.objectID.origin === right.objectID.origin { return left.objectID.key < right.objectID.key }
         if left.objectID.store != right.objectID.store {
             return (left.storeIdentifier ?? "") < (right.storeIdentifier ?? "")
         }

@@ -8,6 +8,8 @@ package enum ObjectValue: Sendable, Hashable {
     /// In the order of an ordered relationship, otherwise by key.
     case toMany([ObjectID])
 
+    var isAttribute: Bool { if case .attribute = self { true } else { false } }
+
     /// What kind of value it is; messages never say the value itself.
     var kindPhrase: String {
         switch self {

@@ -76,7 +76,7 @@ package struct PositionedValues: Sendable, RandomAccessCollection, MutableCollec
     }
 
     package func presence(at position: Int) -> Presence {
-        if case .row(let row) = form { return row.presence(at: position) }
+        if let row = untouchedRow(at: position) { return row.presence(at: position) }
         switch self[position] {
         case nil: return .missing
         case .attribute(nil)?, .toOne(nil)?: return .empty

@@ -16,6 +16,8 @@ package final class EntityColumns {
     /// The positions of what an object's own row holds as it was set: attributes that nothing derives, to-ones.
     let writtenPositions: [Int]
     let relationshipPositions: [Int]
+    /// By position, whether it is an attribute that nothing derives, with its whole value in the row.
+    let isPlain: [Bool]
     /// The positions of the dates that `now()` derives.
     let nowPositions: [Int]
     // A run of policies belongs to one thread: that is not checked for each value.
@@ -61,6 +63,10 @@ package final class EntityColumns {
             case .toOne, .toMany: true
             case .none, .attribute: false
             }
+        }
+        isPlain = places.map { place in
+            guard case .attribute(_, let attribute) = place else { return false }
+            return attribute.derivation == nil && !attribute.allowsExternalBinaryDataStorage
         }
         nowPositions = places.indices.filter { position in
             guard case .attribute(_, let attribute) = places[position], attribute.type == .date else { return false }

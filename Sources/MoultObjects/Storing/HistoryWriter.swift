@@ -15,6 +15,8 @@ package final class HistoryWriter {
     private var toManyCounts: [String: Int] = [:]
     /// The statements that write a change, by the number of tombstones.
     private var statements: [Int: Statement] = [:]
+    /// Writes the changes of objects with keys in a row.
+    private var runStatement: Statement?
     private var changeNumber: Int?
     /// The number of the transaction that is being written, or was written last; nil while it has changed nothing.
     private(set) var transaction: Int64?
@@ -57,18 +59,19 @@ package final class HistoryWriter {
         case delete = 2
     }
 
-    package func inserted(_ entity: EntityColumns, _ key: Int64) throws {
-        try write(.insert, entity.number, key)
+    /// - Parameter keys: of the new objects.
+    func inserted(_ entity: EntityColumns, _ keys: ClosedRange<Int64>) throws {
+        try write(.insert, entity.number, keys)
     }
 
     /// - Parameter properties: the names of those that changed.
     package func updated(_ entity: EntityColumns, _ key: Int64, properties: some Sequence<String>) throws {
-        try updated(entity, key, bits(of: Set(properties.flatMap(entity.historySlots)), entity))
+        try updated(entity, key...key, bits(of: Set(properties.flatMap(entity.historySlots)), entity))
     }
 
-    /// - Parameter bits: what ``bits(of:_:)`` makes of the slots that changed.
-    func updated(_ entity: EntityColumns, _ key: Int64, _ bits: [UInt8]) throws {
-        try write(.update, entity.number, key, columns: bits)
+    /// - Parameter bits: what ``bits(of:_:)`` makes of the slots that changed, of all of the objects.
+    func updated(_ entity: EntityColumns, _ keys: ClosedRange<Int64>, _ bits: [UInt8]) throws {
+        try write(.update, entity.number, keys, columns: bits)
     }
 
     /// `ZCOLUMNS` of a change of these slots.
@@ -87,7 +90,7 @@ package final class HistoryWriter {
     /// - Parameter kept: the values of the attributes that are preserved after deletion, in the order of
     ///   ``EntityColumns/tombstoneColumns``.
     package func deleted(_ entity: EntityColumns, _ key: Int64, kept: [SQLiteValue]) throws {
-        try write(.delete, entity.number, key, kept: kept)
+        try write(.delete, entity.number, key...key, kept: kept)
     }
 
     private func places(of entity: EntityColumns) -> [HistorySlots.Slot: Int] {
@@ -106,18 +109,20 @@ package final class HistoryWriter {
 
 extension HistoryWriter {
     private func write(
-        _ change: Change, _ entityNumber: Int64, _ key: Int64, columns: [UInt8]? = nil, kept: [SQLiteValue] = []
+        _ change: Change, _ entityNumber: Int64, _ keys: ClosedRange<Int64>, columns: [UInt8]? = nil,
+        kept: [SQLiteValue] = []
     ) throws {
         let transaction = try self.transaction ?? makeTransaction()
         let kept = kept.prefix(tombstones)
-        let statement = try statement(keeping: kept.count)
+        let count = keys.upperBound - keys.lowerBound + 1
+        let statement = try count > 1 ? statementOfRun() : statement(keeping: kept.count)
         let entity = try changeNumber ?? number(of: "CHANGE")
         changeNumber = entity
-        try statement.bind(writer.keys.next(entity, table: "ACHANGE"), at: 1)
+        try statement.bind(writer.keys.next(entity, table: "ACHANGE", count: count), at: 1)
         try statement.bind(Int64(entity), at: 2)
         try statement.bind(change.rawValue, at: 3)
         try statement.bind(entityNumber, at: 4)
-        try statement.bind(key, at: 5)
+        try statement.bind(keys.lowerBound, at: 5)
         try statement.bind(transaction, at: 6)
         if let columns {
             try columns.withUnsafeBytes { try statement.bind($0, at: 7) }
@@ -125,17 +130,30 @@ extension HistoryWriter {
             try statement.bindNull(at: 7)
         }
         for (position, value) in kept.enumerated() { try statement.bind(value, at: position + 8) }
+        if count > 1 { try statement.bind(count, at: 8) }
         try statement.run()
     }
+
+    private static let columns = "Z_PK, Z_ENT, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZTRANSACTIONID, ZCOLUMNS"
 
     private func statement(keeping count: Int) throws -> Statement {
         if let known = statements[count] { return known }
         let names = (0..<count).map { ", ZTOMBSTONE\($0)" }.joined()
         let parameters = String(repeating: ", ?", count: count)
         let made = try writer.connection.prepare(
-            "INSERT INTO ACHANGE (Z_PK, Z_ENT, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZTRANSACTIONID, ZCOLUMNS\(names)) "
-                + "VALUES (?, ?, ?, ?, ?, ?, ?\(parameters))")
+            "INSERT INTO ACHANGE (\(Self.columns)\(names)) VALUES (?, ?, ?, ?, ?, ?, ?\(parameters))")
         statements[count] = made
+        return made
+    }
+
+    /// Writes as many rows as its eighth parameter says; the keys of the rows and of the objects grow by one.
+    private func statementOfRun() throws -> Statement {
+        if let runStatement { return runStatement }
+        let made = try writer.connection.prepare(
+            "INSERT INTO ACHANGE (\(Self.columns)) "
+                + "WITH RECURSIVE place(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM place WHERE n + 1 < ?8) "
+                + "SELECT ?1 + n, ?2, ?3, ?4, ?5 + n, ?6, ?7 FROM place")
+        runStatement = made
         return made
     }
 

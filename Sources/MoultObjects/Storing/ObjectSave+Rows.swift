@@ -76,8 +76,40 @@ extension ObjectSave {
 
     func write(_ update: PendingUpdate) throws {
         let key = update.id.key
+        var values = update.values
+        var relinked: [Relinked] = []
+        let isPlain = values.allSatisfy { update.entity.isPlain[$0.position] && $0.value.isAttribute }
+        if !isPlain { (values, relinked) = try written(update) }
+        let positions = positions(values)
+        if !isPlain { try replaceExternal(in: update, positions) }
+        let version = changes.keepsVersions ? update.version : update.version &+ 1
+        let updater = try store.updater(update.entity, positions)
+        try naming(update.id) {
+            try updater.update(key, version: version, values) { destination in
+                ObjectReference(entityName: destination.entityName, primaryKey: try self.key(of: destination))
+            } placed: {
+                self.isPlaced($0, owner: $1)
+            }
+        }
+        outcome.updated.append((update.id, version))
+        if let history = store.history {
+            noteChanged(update.entity, key, columns(of: update, written: positions, history))
+        }
+        for link in relinked { follow(link.relationship, of: update.entity, key, from: link.old, to: link.new) }
+    }
+
+    private func positions(_ values: [(position: Int, value: ObjectValue)]) -> [Int] {
+        // Most often those of the object before.
+        if let last = lastColumns?.written, last.elementsEqual(values.lazy.map(\.position)) { return last }
+        return values.map(\.position)
+    }
+
+    private typealias Relinked = (relationship: StoredRelationship, old: Int64?, new: Int64?)
+
+    /// What is written into the object's own row, and which of its to-ones lead elsewhere by that; its lists are noted.
+    private func written(_ update: PendingUpdate) throws -> ([(position: Int, value: ObjectValue)], [Relinked]) {
         var values: [(position: Int, value: ObjectValue)] = []
-        var relinked: [(relationship: StoredRelationship, old: Int64?, new: Int64?)] = []
+        var relinked: [Relinked] = []
         for (position, value) in update.values {
             switch (update.entity.places[position], value) {
             case (.none, _): break
@@ -94,29 +126,15 @@ extension ObjectSave {
             case (.toMany(let relationship), .toMany(let members)):
                 lists.append(
                     PendingList(
-                        owner: update.id, key: key, relationship: relationship, members: members, isNew: false))
+                        owner: update.id, key: update.id.key, relationship: relationship, members: members,
+                        isNew: false))
             default:
                 throw MigrationError(
                     .dataConflict, "\(update.entity.place(position)) cannot hold \(value.kindPhrase).",
                     place: update.id.description, remedy: "Give a value of the property's own kind.")
             }
         }
-        let positions = values.map(\.position)
-        try replaceExternal(in: update, positions)
-        let version = changes.keepsVersions ? update.version : update.version &+ 1
-        let updater = try store.updater(update.entity, positions)
-        try naming(update.id) {
-            try updater.update(key, version: version, values) { destination in
-                ObjectReference(entityName: destination.entityName, primaryKey: try self.key(of: destination))
-            } placed: {
-                self.isPlaced($0, owner: $1)
-            }
-        }
-        outcome.updated.append((update.id, version))
-        if let history = store.history {
-            changedColumns.append((update.entity, key, columns(of: update, written: positions, history)))
-        }
-        for link in relinked { follow(link.relationship, of: update.entity, key, from: link.old, to: link.new) }
+        return (values, relinked)
     }
 
     private func columns(of update: PendingUpdate, written: [Int], _ history: HistoryWriter) -> [UInt8] {
@@ -195,7 +213,7 @@ extension ObjectSave {
             outcome.recomputed.insert(id)
             if let history = store.history {
                 let entity = try store.columns(of: name)
-                changedColumns.append((entity, row.key, history.bits(of: Set(slots), entity)))
+                noteChanged(entity, row.key, history.bits(of: Set(slots), entity))
             }
         }
     }
@@ -208,10 +226,18 @@ extension ObjectSave {
 
     func writeHistory() throws {
         guard let history = store.history else { return }
+        var row: (entity: EntityColumns, keys: ClosedRange<Int64>)?
         for (insertion, key) in zip(changes.inserted, insertedKeys) {
-            try history.inserted(try store.columns(of: insertion.id.entityName), key)
+            let entity = try store.columns(of: insertion.id.entityName)
+            if let keys = row?.keys, row?.entity === entity, keys.upperBound &+ 1 == key {
+                row?.keys = keys.lowerBound...key
+            } else {
+                if let row { try history.inserted(row.entity, row.keys) }
+                row = (entity, key...key)
+            }
         }
-        for change in changedColumns { try history.updated(change.entity, change.key, change.bits) }
+        if let row { try history.inserted(row.entity, row.keys) }
+        for change in changedColumns { try history.updated(change.entity, change.keys, change.bits) }
         for deletion in tombstones { try history.deleted(deletion.entity, deletion.key, kept: deletion.kept) }
     }
 }

@@ -24,9 +24,9 @@ final class ObjectSave {
     var pairs: [PendingPair] = []
     var givenLists: Set<ListKey> = []
     var emptied: [EmptiedColumn] = []
-    /// What changed of each updated object, where the store keeps history.
-    var changedColumns: [(entity: EntityColumns, key: Int64, bits: [UInt8])] = []
-    /// The last of these, which is most often that of the next object too.
+    /// What changed of the updated objects, where the store keeps history; one for objects with keys in a row.
+    private(set) var changedColumns: [(entity: EntityColumns, keys: ClosedRange<Int64>, bits: [UInt8])] = []
+    /// What changed of the last updated object, which is most often what changed of the next one too.
     var lastColumns: (entity: EntityColumns, given: [Int], written: [Int], bits: [UInt8])?
     var tombstones: [(entity: EntityColumns, key: Int64, kept: [SQLiteValue])] = []
     /// Rows that the save changes without naming them, each with what changes.
@@ -36,6 +36,14 @@ final class ObjectSave {
         self.changes = changes
         self.store = store
         writer = store.writer
+    }
+
+    func noteChanged(_ entity: EntityColumns, _ key: Int64, _ bits: [UInt8]) {
+        if let last = changedColumns.last, last.entity === entity, last.keys.upperBound &+ 1 == key, last.bits == bits {
+            changedColumns[changedColumns.count - 1].keys = last.keys.lowerBound...key
+        } else {
+            changedColumns.append((entity, key...key, bits))
+        }
     }
 
     /// Finds whatever keeps the save from being written.

@@ -30,17 +30,18 @@ final class PrimaryKeys {
         return try next(number, table: table)
     }
 
-    /// The next free key in the table of the root entity of that number.
-    func next(_ number: Int, table: String) throws -> Int64 {
-        let (key, isOver) = try highest(number, table: table).addingReportingOverflow(1)
-        guard !isOver, key > 0 else {
+    /// The next free key in the table of the root entity of that number, the first of `count` of them.
+    func next(_ number: Int, table: String, count: Int64 = 1) throws -> Int64 {
+        let before = try highest(number, table: table)
+        let (last, isOver) = before.addingReportingOverflow(count)
+        guard !isOver, last > 0 else {
             throw MigrationError(
-                .storeCorrupted, "The highest key that \(table) has given is \(key &- 1); there is none after it.",
+                .storeCorrupted, "The highest key that \(table) has given is \(before); there is none after it.",
                 place: table, remedy: MigrationError.damagedStoreRemedy)
         }
-        highest[number] = key
+        highest[number] = last
         raised.insert(number)
-        return key
+        return before + 1
     }
 
     /// Notes that a key was given by somebody else.

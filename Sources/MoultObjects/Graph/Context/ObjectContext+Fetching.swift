@@ -17,6 +17,7 @@ extension ObjectContext {
     package func fetch(_ fetch: ObjectFetch, _ body: (Object) throws -> Void) throws {
         try lock.withLock {
             walked.forget()
+            forgetDead(from: 4_096)
             noteReads(of: fetch)
             try settle()
             guard !fetch.prefetched.isEmpty else { return try forEachFound(fetch, body) }
@@ -112,7 +113,7 @@ extension ObjectContext {
     }
 
     /// Calls `body` for each object that a fetch finds. What is not held or changed is released batch by batch, so that
-    /// only the identities, 48 bytes each, stay in memory for long.
+    /// only the identities, 16 bytes each, stay in memory for long.
     ///
     /// - Parameter fetch: its `batchSize`, or 1000, tells how many objects are there at a time.
     package func forEachObject(_ fetch: ObjectFetch, _ body: (Object) throws -> Void) throws {

@@ -43,7 +43,7 @@ extension ObjectContext {
                 assignedStores[new] = store
             }
         }
-        for child in children.compactMap(\.context) { child.give(identities) }
+        for child in children.compactMap(\.object) { child.give(identities) }
     }
 
     /// Has relationships lead to the new identities.
@@ -52,7 +52,7 @@ extension ObjectContext {
         // Only a changed object can lead to one that was never saved; in a child, the change may be the parent's.
         let holders = parent == nil ? changed : registry.values.compactMap(\.object)
         for object in holders { object.replaceDestinations(identities) }
-        for child in children.compactMap(\.context) { child.replaceDestinations(identities) }
+        for child in children.compactMap(\.object) { child.replaceDestinations(identities) }
     }
 }
 

@@ -1,4 +1,5 @@
 import MoultModel
+import MoultSystem
 
 extension ObjectContext {
     /// The object of that identity: the one that is held already, or a fault that nothing was read for.
@@ -116,18 +117,23 @@ extension ObjectContext {
     func register(_ object: Object) {
         makeRoom(for: 1)
         registrations += 1
-        registry[object.identity] = WeakObject(object: object)
+        registry[object.identity] = WeakReference(object)
     }
 
     /// Takes dead entries out rather than growing, where they are many. The entry of an object that nobody holds any
     /// more stays until then: letting go of a hundred thousand objects at once costs nothing here.
     func makeRoom(for count: Int) {
         guard registry.count + count > registry.capacity else { return }
-        if kinds.values.reduce(0, { $0 + $1.deadObjects }) > registry.count / 2 {
-            registry = registry.filter { $0.value.object != nil }
-            for kind in kinds.values { kind.deadObjects = 0 }
-        }
+        forgetDead()
         if count > 1 { registry.reserveCapacity(registry.count + count) }
+    }
+
+    /// Takes dead entries out where they are most of the registry. Each keeps the memory of its object.
+    func forgetDead(from least: Int = 0) {
+        let dead = kinds.values.reduce(0) { $0 + $1.deadObjects }
+        guard dead > max(least, registry.count / 2) else { return }
+        registry = registry.filter { $0.value.object != nil }
+        for kind in kinds.values { kind.deadObjects = 0 }
     }
 
     // MARK: - Changes

@@ -79,7 +79,7 @@ extension ObjectContext {
             try settle()
             walked.forget()
             try withoutRecording { try take(saved) }
-            for child in children.compactMap(\.context) { child.mergeIfAutomatic(saved) }
+            for child in children.compactMap(\.object) { child.mergeIfAutomatic(saved) }
         }
     }
 
@@ -118,7 +118,7 @@ extension ObjectContext {
     func mergeElsewhere(_ saved: SavedChanges) {
         guard !saved.isEmpty else { return }
         for other in coordinator.liveContexts where other !== self { other.mergeIfAutomatic(saved) }
-        for child in children.compactMap(\.context) { child.mergeIfAutomatic(saved) }
+        for child in children.compactMap(\.object) { child.mergeIfAutomatic(saved) }
     }
 
     /// Lets an object go whose row is gone, out of the relationships of those that have changes too.

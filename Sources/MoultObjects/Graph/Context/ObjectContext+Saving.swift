@@ -21,7 +21,7 @@ extension ObjectContext {
                 return (saved, observers.bodies + coordinator.saveObservers)
             }
             let saved = try withoutRecording { try save(into: parent) }
-            for other in parent.children.compactMap(\.context) where other !== self { other.mergeIfAutomatic(saved) }
+            for other in parent.children.compactMap(\.object) where other !== self { other.mergeIfAutomatic(saved) }
             return (saved, observers.bodies)
         }
         if !saved.0.isEmpty { for observer in saved.1 { observer(saved.0) } }

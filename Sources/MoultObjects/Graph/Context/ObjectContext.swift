@@ -13,7 +13,7 @@ package final class ObjectContext: @unchecked Sendable {
     package let parent: ObjectContext?
     let lock: RecursiveLock
     /// Every object of the context that somebody holds.
-    var registry: [ObjectID: WeakObject] = [:]
+    var registry: [ObjectID: WeakReference<Object>] = [:]
     /// How many objects it ever had.
     var registrations = 0
     /// Everything with changes, in the order of the first change; some may have none any more.
@@ -26,7 +26,7 @@ package final class ObjectContext: @unchecked Sendable {
     var prefetched: [Object] = []
     var walked = WalkedObjects()
     var observers = SaveObservers()
-    var children: [WeakContext] = []
+    var children: [WeakReference<ObjectContext>] = []
     /// Called with the position of a value that changed without having been set through a face, by the other end of a
     /// relationship or by what the store holds now; without one where any value may have changed.
     package var noteChange: ((Object, Int?) -> Void)? {
@@ -71,8 +71,8 @@ package final class ObjectContext: @unchecked Sendable {
         coordinator = parent.coordinator
         lock = parent.lock
         lock.withLock {
-            parent.children.removeAll { $0.context == nil }
-            parent.children.append(WeakContext(context: self))
+            parent.children.removeAll { $0.object == nil }
+            parent.children.append(WeakReference(self))
         }
     }
 
@@ -133,5 +133,3 @@ package final class ObjectContext: @unchecked Sendable {
         ObjectID(kind.newOrigin, key: lastTemporary.add(1, ordering: .relaxed).newValue)
     }
 }
-
-struct WeakObject { weak var object: Object? }

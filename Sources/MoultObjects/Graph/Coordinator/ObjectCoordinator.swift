@@ -18,7 +18,7 @@ package final class ObjectCoordinator: @unchecked Sendable {
     private var retiredStores: [ObjectStore] = []
     private var shapes: [String: EntityShape] = [:]
     private var observers = SaveObservers()
-    private var contexts: [WeakContext] = []
+    private var contexts: [WeakReference<ObjectContext>] = []
     /// Records what code reads; nil if that is not asked for.
     package let reads: PropertyReads?
 
@@ -130,18 +130,18 @@ package final class ObjectCoordinator: @unchecked Sendable {
 
     func register(_ context: ObjectContext) {
         lock.withLock {
-            contexts.removeAll { $0.context == nil }
-            contexts.append(WeakContext(context: context))
+            contexts.removeAll { $0.object == nil }
+            contexts.append(WeakReference(context))
         }
     }
 
     /// The contexts that stand directly on the stores.
-    var liveContexts: [ObjectContext] { contexts.compactMap(\.context) }
+    var liveContexts: [ObjectContext] { contexts.compactMap(\.object) }
 }
 
 extension ObjectContext {
     /// Whether it, or a context over it, has anything to save.
-    fileprivate var holdsChanges: Bool { hasChanges || children.contains { $0.context?.holdsChanges ?? false } }
+    fileprivate var holdsChanges: Bool { hasChanges || children.contains { $0.object?.holdsChanges ?? false } }
 }
 
 extension MigrationError {
@@ -153,8 +153,6 @@ extension MigrationError {
             remedy: "Use the container that was made last, and fetch the objects again.")
     }
 }
-
-struct WeakContext { weak var context: ObjectContext? }
 
 // MARK: - Reading
 

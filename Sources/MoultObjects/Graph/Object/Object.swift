@@ -22,7 +22,11 @@ package final class Object {
     /// The faults that are filled together with this one.
     var batch: FaultBatch?
     /// The object as a typed face shows it, as long as somebody holds that.
-    package weak var face: AnyObject?
+    package var face: AnyObject? {
+        get { faceReference?.object }
+        set { faceReference = newValue.map { WeakReference($0) } }
+    }
+    private var faceReference: WeakReference<AnyObject>?
 
     struct State: OptionSet {
         let rawValue: UInt8

@@ -7,8 +7,7 @@ final class ObjectKind {
     /// Of the temporary identities of new objects.
     let newOrigin: ObjectID.Origin
     let lock: RecursiveLock
-    /// Nil once the context is gone.
-    private(set) weak var context: ObjectContext?
+    private let contextReference: WeakReference<ObjectContext>
     /// How many entries of the context's registry have lost their object, roughly.
     var deadObjects = 0
     /// What a new object holds: defaults, and no destinations.
@@ -42,7 +41,7 @@ final class ObjectKind {
     init(_ shape: EntityShape, context: ObjectContext, model: ManagedObjectModel) throws {
         self.shape = shape
         newOrigin = ObjectID.Origin(store: nil, entityName: shape.entity.name)
-        self.context = context
+        contextReference = WeakReference(context)
         lock = context.lock
         links = shape.properties.enumerated().map { RelationshipLink($1, at: $0, model: model) }
         newValues = PositionedValues(shape.properties.map(\.newValue))
@@ -71,6 +70,8 @@ final class ObjectKind {
         isNoted[position] = reads.note(shape.properties[position].name, of: entityName)
     }
 
+    /// Nil once the context is gone.
+    var context: ObjectContext? { contextReference.object }
     var entityName: String { shape.entity.name }
 
     func position(of name: String) throws(MigrationError) -> Int {
