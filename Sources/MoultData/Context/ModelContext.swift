@@ -11,7 +11,7 @@ public final class ModelContext {
     let graph: ModelGraph
     private weak var given: ModelContainer?
     /// Models with changes.
-    private var kept: [(model: any PersistentModel, backing: ObjectBacking)] = []
+    private var kept: [(model: AnyObject, backing: ObjectBacking)] = []
     private var finishIsDue = false
     private var isMain = false
     private var undo: ContextUndo?
@@ -95,7 +95,7 @@ public final class ModelContext {
             let object = try graph.object(model)
             try objects.delete(object)
             graph.refusals[ObjectIdentifier(object)] = nil
-            backing.keep(model)
+            backing.keep()
         }
         graph.noteObservers()
     }
@@ -145,7 +145,7 @@ public final class ModelContext {
 
     // MARK: - Keeping
 
-    func keep(_ model: any PersistentModel, _ backing: ObjectBacking) {
+    func keep(_ model: AnyObject, _ backing: ObjectBacking) {
         kept.append((model, backing))
         finishLater()
     }

@@ -86,7 +86,7 @@ extension ModelGraph {
             }
         }
         object.setNew(attributes) { name, error in backing.refuse(String(name.prefix { $0 != "." }), error) }
-        backing.keep(model)
+        backing.keep()
         return (object, relationships)
     }
 

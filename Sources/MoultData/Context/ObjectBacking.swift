@@ -164,8 +164,8 @@ final class ObjectBacking: BackingData {
     }
 
     /// Has the context hold the model until the next save, with what only the model has: transient properties.
-    func keep(_ model: (any PersistentModel)? = nil) {
-        guard !isKept, let model = model ?? (object.face as? any PersistentModel) else { return }
+    func keep() {
+        guard !isKept, let model = object.face else { return }
         isKept = true
         graph.context?.keep(model, self)
     }

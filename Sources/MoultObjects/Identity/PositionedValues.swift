@@ -5,9 +5,31 @@ package struct PositionedValues: Sendable, RandomAccessCollection, MutableCollec
 
     private enum Form {
         case row(StoredRow)
-        /// What was set since stands before what the row holds.
-        indirect case changed(StoredRow, [Change])
+        case changed(ChangedRow)
         case list([ObjectValue?])
+    }
+
+    /// What was set since stands before what the row holds.
+    private final class ChangedRow: @unchecked Sendable {
+        // Sendable because only who alone refers to it changes it.
+        let row: StoredRow
+        private(set) var changes: [Change]
+
+        init(_ row: StoredRow, _ changes: [Change] = []) {
+            self.row = row
+            self.changes = changes
+        }
+
+        func change(at position: Int) -> Change? { changes.first { $0.position == position } }
+
+        func set(_ value: ObjectValue?, at position: Int) {
+            if let place = changes.firstIndex(where: { $0.position == position }) {
+                changes[place].value = value
+            } else {
+                if changes.isEmpty { changes.reserveCapacity(4) }
+                changes.append(Change(position: position, value: value))
+            }
+        }
     }
 
     private struct Change {
@@ -34,7 +56,8 @@ package struct PositionedValues: Sendable, RandomAccessCollection, MutableCollec
     package var startIndex: Int { 0 }
     package var endIndex: Int {
         switch form {
-        case .row(let row), .changed(let row, _): row.count
+        case .row(let row): row.count
+        case .changed(let changed): changed.row.count
         case .list(let list): list.count
         }
     }
@@ -43,9 +66,9 @@ package struct PositionedValues: Sendable, RandomAccessCollection, MutableCollec
         get {
             switch form {
             case .row(let row): return row[position]
-            case .changed(let row, let changes):
-                if let change = changes.first(where: { $0.position == position }) { return change.value }
-                return row[position]
+            case .changed(let changed):
+                if let change = changed.change(at: position) { return change.value }
+                return changed.row[position]
             case .list(let list): return list[position]
             }
         }
@@ -54,14 +77,14 @@ package struct PositionedValues: Sendable, RandomAccessCollection, MutableCollec
             // Nobody else has the list then, and it is not copied.
             self.form = .list([])
             switch consume form {
-            case .row(let row): self.form = .changed(row, [Change(position: position, value: newValue)])
-            case .changed(let row, var changes):
-                if let place = changes.firstIndex(where: { $0.position == position }) {
-                    changes[place].value = newValue
-                } else {
-                    changes.append(Change(position: position, value: newValue))
-                }
-                self.form = .changed(row, changes)
+            case .row(let row):
+                let changed = ChangedRow(row)
+                changed.set(newValue, at: position)
+                self.form = .changed(changed)
+            case .changed(var changed):
+                if !isKnownUniquelyReferenced(&changed) { changed = ChangedRow(changed.row, changed.changes) }
+                changed.set(newValue, at: position)
+                self.form = .changed(changed)
             case .list(var list):
                 list[position] = newValue
                 self.form = .list(list)
@@ -93,7 +116,7 @@ package struct PositionedValues: Sendable, RandomAccessCollection, MutableCollec
     private func untouchedRow(at position: Int) -> StoredRow? {
         switch form {
         case .row(let row): row
-        case .changed(let row, let changes): changes.contains { $0.position == position } ? nil : row
+        case .changed(let changed): changed.change(at: position) == nil ? changed.row : nil
         case .list: nil
         }
     }

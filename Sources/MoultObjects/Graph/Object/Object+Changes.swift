@@ -42,6 +42,7 @@ extension Object {
             guard !values.shares(position, with: base), let value = values[position],
                 differs(value, base[position], at: position)
             else { continue }
+            if result.isEmpty { result.reserveCapacity(4) }
             result.append((position, value))
         }
         return result
