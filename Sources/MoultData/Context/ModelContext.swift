@@ -11,7 +11,9 @@ public final class ModelContext {
     let graph: ModelGraph
     private weak var given: ModelContainer?
     /// Models with changes.
-    private var kept: [(model: AnyObject, backing: ObjectBacking)] = []
+    private var kept: [AnyObject] = []
+    /// Those that remember where relationships led, until the next save.
+    private var remembering: [ObjectBacking] = []
     private var finishIsDue = false
     private var isMain = false
     private var undo: ContextUndo?
@@ -145,10 +147,12 @@ public final class ModelContext {
 
     // MARK: - Keeping
 
-    func keep(_ model: AnyObject, _ backing: ObjectBacking) {
-        kept.append((model, backing))
+    func keep(_ model: AnyObject) {
+        kept.append(model)
         finishLater()
     }
+
+    func noteRemembering(_ backing: ObjectBacking) { remembering.append(backing) }
 
     /// Notes changes that were not made through a model.
     func noteChanges() {
@@ -160,10 +164,9 @@ public final class ModelContext {
 
     /// Lets go of the models that were held for their changes.
     func forgetKept() {
-        for (_, backing) in kept {
-            backing.isKept = false
-            if !backing.lastDestinations.isEmpty, !backing.object.isDetached { backing.lastDestinations = [:] }
-        }
+        graph.saves += 1
+        for backing in remembering where !backing.object.isDetached { backing.lastDestinations = [:] }
+        remembering = []
         kept = []
     }
 

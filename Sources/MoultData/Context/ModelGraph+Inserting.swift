@@ -117,7 +117,10 @@ extension ModelGraph {
         let binding = try binding(object.entityName)
         for case (let name, .toOne(let model?)) in sorted {
             try object.setToOne(name, try self.object(model))
-            if binding.requiredNames.contains(name) { backing(object)?.lastDestinations[name] = model }
+            if binding.requiredNames.contains(name), let backing = backing(object) {
+                backing.lastDestinations[name] = model
+                context?.noteRemembering(backing)
+            }
         }
     }
 

@@ -20,6 +20,9 @@ final class ModelGraph {
     /// The permanent identities of objects whose temporary ones somebody was told.
     var identities: [ObjectID: WeakHolder] = [:]
 
+    /// How often the context let go of the models that it held for their changes.
+    var saves = 0
+
     /// The observers to notify of each change.
     var observers: [WeakContextObserver] = []
 

@@ -8,8 +8,8 @@ import MoultObjects
 final class ObjectBacking: BackingData {
     let object: Object
     let graph: ModelGraph
-    /// Whether the context holds the model because it has changes.
-    var isKept = false
+    /// The ``ModelGraph/saves`` until which the context holds the model because it has changes; at first none.
+    private var keptSince = -1
     /// Where the to-one relationships of an object lead that was never saved: those that may not be empty, and all of
     /// them when it is rolled back.
     var lastDestinations: [String: any PersistentModel] = [:]
@@ -150,9 +150,8 @@ final class ObjectBacking: BackingData {
 
     /// What is set of an object that is deleted, or has left its context, is set of nothing.
     private func change(_ key: String, _ body: () throws -> Void) {
-        guard object.isChangeable else { return }
         do {
-            try body()
+            guard try object.changing(body) else { return }
             if !graph.refusals.isEmpty { graph.refusals[ObjectIdentifier(object)]?[key] = nil }
             keep()
             graph.noteObservers()
@@ -165,9 +164,9 @@ final class ObjectBacking: BackingData {
 
     /// Has the context hold the model until the next save, with what only the model has: transient properties.
     func keep() {
-        guard !isKept, let model = object.face else { return }
-        isKept = true
-        graph.context?.keep(model, self)
+        guard keptSince != graph.saves, let model = object.face else { return }
+        keptSince = graph.saves
+        graph.context?.keep(model)
     }
 
     // MARK: - State

@@ -13,7 +13,7 @@ package struct PositionedValues: Sendable, RandomAccessCollection, MutableCollec
     private final class ChangedRow: @unchecked Sendable {
         // Sendable because only who alone refers to it changes it.
         let row: StoredRow
-        private(set) var changes: [Change]
+        @exclusivity(unchecked) private(set) var changes: [Change]
 
         init(_ row: StoredRow, _ changes: [Change] = []) {
             self.row = row
@@ -26,7 +26,7 @@ package struct PositionedValues: Sendable, RandomAccessCollection, MutableCollec
             if let place = changes.firstIndex(where: { $0.position == position }) {
                 changes[place].value = value
             } else {
-                if changes.isEmpty { changes.reserveCapacity(4) }
+                if changes.isEmpty { changes.reserveCapacity(2) }
                 changes.append(Change(position: position, value: value))
             }
         }
@@ -104,6 +104,19 @@ package struct PositionedValues: Sendable, RandomAccessCollection, MutableCollec
         case nil: return .missing
         case .attribute(nil)?, .toOne(nil)?: return .empty
         case .attribute?, .toOne?, .toMany?: return .present
+        }
+    }
+
+    /// The positions at which values that share a row with others may differ from them, ascending; nil if they share
+    /// none.
+    func positionsSet(over other: Self) -> [Int]? {
+        switch (form, other.form) {
+        case (.row(let row), .row(let base)) where row.isSame(as: base): []
+        case (.changed(let changed), .row(let base)) where changed.row.isSame(as: base):
+            changed.changes.map(\.position).sorted()
+        case (.changed(let changed), .changed(let base)) where changed.row.isSame(as: base.row):
+            Set((changed.changes + base.changes).map(\.position)).sorted()
+        default: nil
         }
     }
 

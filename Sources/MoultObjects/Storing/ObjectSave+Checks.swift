@@ -123,8 +123,8 @@ extension ObjectSave {
     /// `Z_OPT` of each of the objects; nil for one that is not there.
     private func storedVersions(_ ids: [ObjectID]) throws -> [Int64?] {
         var versions = [Int64?](repeating: nil, count: ids.count)
-        for (entityName, places) in Dictionary(grouping: ids.indices, by: { ids[$0].entityName }) {
-            let places = places.sorted { ids[$0].key < ids[$1].key }
+        for (entityName, runs) in Dictionary(grouping: ids.entityRuns, by: \.name) {
+            let places = runs.flatMap(\.places).sorted { ids[$0].key < ids[$1].key }
             let keys = try places.map { try store.key(of: ids[$0]) }
             if let twice = zip(keys, keys.dropFirst()).first(where: ==) {
                 throw MigrationError(
@@ -226,5 +226,22 @@ extension ObjectSave {
         let state: RowState = try statement.step() ? .present : .missing
         rows[row] = state
         return state
+    }
+}
+
+extension RandomAccessCollection<ObjectID> where Index == Int {
+    /// Where objects of one entity stand one behind the other: few stretches, as most saves name them.
+    var entityRuns: [(name: String, places: Range<Int>)] {
+        var runs: [(name: String, places: Range<Int>)] = []
+        var last: ObjectID.Origin?
+        for (place, id) in zip(indices, self) {
+            if id.origin === last {
+                runs[runs.count - 1].places = runs[runs.count - 1].places.lowerBound..<place + 1
+            } else {
+                last = id.origin
+                runs.append((id.entityName, place..<place + 1))
+            }
+        }
+        return runs
     }
 }

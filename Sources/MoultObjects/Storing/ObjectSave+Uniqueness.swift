@@ -8,8 +8,9 @@ extension ObjectSave {
     /// The values that the named rows will have go into a table of their own, with columns of the same types, so that
     /// SQLite compares them just as its unique indexes do.
     func checkUniqueness() throws {
-        let names = Set(changes.inserted.lazy.map(\.id.entityName)).union(updates.lazy.map(\.id.entityName))
-        for root in Set(names.compactMap { writer.columns(of: $0)?.root }).sorted(by: { $0.precedesInByteOrder($1) }) {
+        let runs = changes.inserted.lazy.map(\.id).entityRuns + updates.lazy.map(\.id).entityRuns
+        for root in Set(runs.compactMap { writer.columns(of: $0.name)?.root }).sorted(by: { $0.precedesInByteOrder($1) }
+        ) {
             for (number, constraint) in store.uniqueColumns(of: root).enumerated() {
                 let candidates = try UniqueCandidates(constraint, number: number, writer)
                 for (insertion, key) in zip(changes.inserted, insertedKeys) { try add(insertion, key, to: candidates) }

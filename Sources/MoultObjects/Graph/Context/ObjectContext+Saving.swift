@@ -39,10 +39,15 @@ extension ObjectContext {
 
     /// Lets go of objects that have no changes any more.
     private func forgetUnchanged() {
-        guard changed.contains(where: { !$0.isPending }) else { return }
-        let objects = changed
-        changed = objects.filter(\.isPending)
-        for object in objects where !object.isPending { object.state.remove(.listed) }
+        // Nobody else refers to the list while objects leave it.
+        var objects = changed
+        changed = []
+        objects.removeAll { object in
+            if object.isPending { return false }
+            object.state.remove(.listed)
+            return true
+        }
+        changed = objects
     }
 
     private func validate() throws {

@@ -38,11 +38,12 @@ extension Object {
         guard !state.contains(.fault), !state.isDisjoint(with: [.inserted, .updated]) else { return [] }
         let base = state.contains(.inserted) ? kind.newValues : committed
         var result: [(position: Int, value: ObjectValue)] = []
-        for position in positions {
-            guard !values.shares(position, with: base), let value = values[position],
-                differs(value, base[position], at: position)
+        // Of a row, only what was set can differ.
+        let set = values.positionsSet(over: base)?.filter(positions.contains)
+        if let set { result.reserveCapacity(set.count) }
+        for position in set ?? positions {
+            guard let value = values[position], differs(value, base[position], at: position)
             else { continue }
-            if result.isEmpty { result.reserveCapacity(4) }
             result.append((position, value))
         }
         return result

@@ -7,26 +7,27 @@ import MoultSystem
 /// and is filled when the first value is asked for. Everything happens under the lock of the context's tree.
 package final class Object {
     let kind: ObjectKind
-    var identity: ObjectID
+    // The lock sees to it that nobody uses a property while it changes: that is not checked once more for each access.
+    @exclusivity(unchecked) var identity: ObjectID
     /// One for each property of the shape; nil for what has not been read yet: a to-many relationship, a derived
     /// attribute after a save. Empty in a fault, unless a fetch has read some properties of it.
-    var values: PositionedValues = []
+    @exclusivity(unchecked) var values: PositionedValues = []
     /// What the store, or the parent context, holds; the same buffer as ``values`` while nothing is changed. Empty in
     /// a fault and in a new object.
-    var committed: PositionedValues = []
+    @exclusivity(unchecked) var committed: PositionedValues = []
     /// `Z_OPT`
-    var version: Int64 = 0
-    var state: State
+    @exclusivity(unchecked) var version: Int64 = 0
+    @exclusivity(unchecked) var state: State
     /// What was added to and taken from a to-many relationship that has not been read, by position.
-    var deltas: [Int: ListDelta] = [:]
+    @exclusivity(unchecked) var deltas: [Int: ListDelta] = [:]
     /// The faults that are filled together with this one.
-    var batch: FaultBatch?
+    @exclusivity(unchecked) var batch: FaultBatch?
     /// The object as a typed face shows it, as long as somebody holds that.
     package var face: AnyObject? {
         get { faceReference?.object }
         set { faceReference = newValue.map { WeakReference($0) } }
     }
-    private var faceReference: WeakReference<AnyObject>?
+    @exclusivity(unchecked) private var faceReference: WeakReference<AnyObject>?
 
     struct State: OptionSet {
         let rawValue: UInt8
@@ -91,6 +92,17 @@ extension Object {
     package var isDetached: Bool { kind.lock.withLock { state.contains(.detached) } }
     /// Whether the object is one of its context, and is not deleted.
     package var isChangeable: Bool { flag { !state.contains(.deleted) } }
+
+    /// Runs what changes the object, unless it is not one of its context any more or is deleted.
+    ///
+    /// - Returns: whether it was run.
+    package func changing(_ body: () throws -> Void) throws -> Bool {
+        try kind.lock.withLock {
+            guard isChangeable else { return false }
+            try body()
+            return true
+        }
+    }
 
     package var isFault: Bool { kind.lock.withLock { state.contains(.fault) } }
     package var isInserted: Bool { flag { state.contains(.inserted) && !state.contains(.deleted) } }

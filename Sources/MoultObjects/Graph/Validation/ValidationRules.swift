@@ -13,6 +13,11 @@ struct ValidationRules: Sendable {
     }
 
     let checks: [(position: Int, check: Check)]
+    /// The positions of ``Check/required``, and of ``Check/number``.
+    let required: [Int]
+    let numbers: [Int]
+    /// The other checks.
+    let others: [(position: Int, check: Check)]
 
     /// - Throws: `modelInvalid` for a further rule that does not parse.
     init(_ shape: EntityShape) throws {
@@ -40,6 +45,14 @@ struct ValidationRules: Sendable {
             }
         }
         self.checks = checks
+        required = checks.compactMap { if case .required = $0.1 { $0.0 } else { nil } }
+        numbers = checks.compactMap { if case .number = $0.1 { $0.0 } else { nil } }
+        others = checks.filter { check in
+            switch check.1 {
+            case .required, .number: false
+            case .limits, .predicate, .count: true
+            }
+        }
     }
 
     private static func checks(of attribute: AttributeDescription, _ place: String) throws -> [Check] {
