@@ -16,8 +16,11 @@ package struct WeakReference<Object: AnyObject> {
         private unowned let target: Object
 
         package var object: Object? {
+            // The memory stays until the object is retained.
+            defer { _fixLifetime(self) }
             let address = unsafeBitCast(self, to: UnsafeMutableRawPointer.self)
-            return moult_retain_if_alive(address).map { Unmanaged<Object>.fromOpaque($0).takeRetainedValue() }
+            guard let found = moult_retain_if_alive(address) else { return nil }
+            return Unmanaged<Object>.fromOpaque(found).takeRetainedValue()
         }
     #endif
 

@@ -32,7 +32,8 @@ import Testing
     @Test func agreesWithWeakVariables() {
         var item: Item? = Item(1)
         let before = WeakReference(item!)
-        weak let variable = item
+        weak var variable: Item?
+        variable = item
         let after = WeakReference(item!)
         #expect(before.object === variable && after.object === variable)
         item = nil

@@ -1,4 +1,4 @@
-/// What Swift's runtime exports and the language has no name for.
+/// What Swift's runtime exports and the language has no name for; nothing on Apple's platforms, which do without.
 
 #pragma clang assume_nonnull begin
 

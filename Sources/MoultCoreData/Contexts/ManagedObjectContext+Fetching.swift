@@ -30,7 +30,7 @@ extension ManagedObjectContext {
     }
 
     /// Calls `body` for each object that a request finds. What is not changed is released batch by batch, so that only
-    /// identities, 48 bytes each, stay in memory for long.
+    /// identities, 16 bytes each, stay in memory for long.
     public func enumerate<Result: ManagedObject>(
         _ request: FetchRequest<Result>, _ body: (Result) throws -> Void
     ) throws {

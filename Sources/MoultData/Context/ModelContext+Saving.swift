@@ -84,11 +84,11 @@ extension ModelGraph {
         let saved = try objects.save()
         refusals = [:]
         for (id, holder) in identities where holder.permanent == nil {
-            if let object = holder.object, !object.id.isTemporary {
-                identities[id]?.permanent = object.id
-            } else if holder.object == nil {
+            guard let object = holder.object?.object else {
                 identities[id] = nil
+                continue
             }
+            if !object.id.isTemporary { identities[id] = WeakHolder(permanent: object.id) }
         }
         return saved
     }

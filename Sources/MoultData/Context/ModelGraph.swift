@@ -30,7 +30,8 @@ final class ModelGraph {
 
     /// An object that somebody asked the temporary identity of.
     struct WeakHolder {
-        weak var object: Object?
+        /// Nil once the permanent identity is known.
+        var object: WeakReference<Object>?
         var permanent: ObjectID?
     }
 
@@ -77,7 +78,7 @@ final class ModelGraph {
     private static func noteChange(of object: Object, _ position: Int?) {
         guard let model = object.face as? any PersistentModel,
             let backing = model.persistentBackingData as? ObjectBacking,
-            let binding = try? backing.graph.binding(object.entityName)
+            let binding = try? backing.graph.stack.binding(object.entityName)
         else { return }
         if let position {
             if binding.properties.indices.contains(position) { binding.properties[position]?.noteChange(model) }

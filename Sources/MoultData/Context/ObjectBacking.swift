@@ -1,5 +1,6 @@
 import MoultModel
 import MoultObjects
+import MoultSystem
 
 /// The values of a model that a context has: those of an object of it.
 ///
@@ -21,7 +22,7 @@ final class ObjectBacking: BackingData {
 
     var persistentModelID: PersistentIdentifier {
         let id = object.id
-        if id.isTemporary, graph.identities[id] == nil { graph.identities[id] = .init(object: object) }
+        if id.isTemporary, graph.identities[id] == nil { graph.identities[id] = .init(object: WeakReference(object)) }
         return PersistentIdentifier(id)
     }
 

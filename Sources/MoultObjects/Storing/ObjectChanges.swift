@@ -85,22 +85,6 @@ package struct SaveOutcome: Sendable {
     package var recomputed: Set<ObjectID> = []
 
     package init() {}
-
-    /// The permanent identity of each new object by its temporary one.
-    package var permanentIDs: [ObjectID: ObjectID] {
-        var ids: [ObjectID: ObjectID] = [:]
-        ids.reserveCapacity(inserted.count)
-        for (given, permanent) in inserted where given.isTemporary { ids[given] = permanent }
-        return ids
-    }
-
-    /// The `Z_OPT` of every object that the save wrote, by permanent identity.
-    package var versions: [ObjectID: Int64] {
-        var versions = touched
-        for (_, id) in inserted { versions[id] = 1 }
-        for (id, version) in updated { versions[id] = version }
-        return versions
-    }
 }
 
 /// Why a save was not written: nothing of it was.

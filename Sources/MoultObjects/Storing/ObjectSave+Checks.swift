@@ -40,21 +40,21 @@ extension ObjectSave {
     var namedRows: [RowKey: RowState] {
         var rows: [RowKey: RowState] = [:]
         func name(_ id: ObjectID, _ key: Int64, _ state: RowState) {
-            if let root = writer.columns(of: id.entityName)?.root { rows[RowKey(root: root, key: key)] = state }
+            guard let root = writer.columns(of: id.entityName)?.root else { return }
+            let row = RowKey(root: root, key: key)
+            if !isFresh(row) { rows[row] = state }
         }
-        for (insertion, key) in zip(changes.inserted, insertedKeys)
-        where !insertion.id.isTemporary || !store.reserved.isEmpty {
-            name(insertion.id, key, .inserted)
-        }
+        for (insertion, key) in zip(changes.inserted, insertedKeys) { name(insertion.id, key, .inserted) }
         for update in changes.updated { name(update.id, update.id.key, update.values.isEmpty ? .present : .updated) }
         for deletion in changes.deleted { name(deletion.id, deletion.id.key, .deleted) }
         return rows
     }
 
     /// What the save knows of a row; nil for one that it does not name.
-    func state(of row: RowKey) -> RowState? {
-        if freshKeys.contains(where: { $0.keys.contains(row.key) && $0.root == row.root }) { return .inserted }
-        return rows[row]
+    func state(of row: RowKey) -> RowState? { isFresh(row) ? .inserted : rows[row] }
+
+    private func isFresh(_ row: RowKey) -> Bool {
+        freshKeys.contains { $0.keys.contains(row.key) && $0.root == row.root }
     }
 
     func permanentID(_ entityName: String, _ key: Int64) -> ObjectID {

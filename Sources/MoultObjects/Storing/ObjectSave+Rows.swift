@@ -75,13 +75,20 @@ extension ObjectSave {
     // MARK: - Changed objects
 
     func write(_ update: PendingUpdate) throws {
+        if update.values.allSatisfy({ update.entity.isPlain[$0.position] && $0.value.isAttribute }) {
+            return try write(update, update.values)
+        }
+        let (values, relinked) = try written(update)
+        try replaceExternal(in: update, values.map(\.position))
+        try write(update, values)
+        for link in relinked {
+            follow(link.relationship, of: update.entity, update.id.key, from: link.old, to: link.new)
+        }
+    }
+
+    private func write(_ update: PendingUpdate, _ values: [(position: Int, value: ObjectValue)]) throws {
         let key = update.id.key
-        var values = update.values
-        var relinked: [Relinked] = []
-        let isPlain = values.allSatisfy { update.entity.isPlain[$0.position] && $0.value.isAttribute }
-        if !isPlain { (values, relinked) = try written(update) }
         let positions = positions(values)
-        if !isPlain { try replaceExternal(in: update, positions) }
         let version = changes.keepsVersions ? update.version : update.version &+ 1
         let updater = try store.updater(update.entity, positions)
         try naming(update.id) {
@@ -95,7 +102,6 @@ extension ObjectSave {
         if let history = store.history {
             noteChanged(update.entity, key, columns(of: update, written: positions, history))
         }
-        for link in relinked { follow(link.relationship, of: update.entity, key, from: link.old, to: link.new) }
     }
 
     private func positions(_ values: [(position: Int, value: ObjectValue)]) -> [Int] {
@@ -229,8 +235,8 @@ extension ObjectSave {
         var row: (entity: EntityColumns, keys: ClosedRange<Int64>)?
         for (insertion, key) in zip(changes.inserted, insertedKeys) {
             let entity = try store.columns(of: insertion.id.entityName)
-            if let keys = row?.keys, row?.entity === entity, keys.upperBound &+ 1 == key {
-                row?.keys = keys.lowerBound...key
+            if row?.entity === entity, let keys = row?.keys.extended(by: key) {
+                row?.keys = keys
             } else {
                 if let row { try history.inserted(row.entity, row.keys) }
                 row = (entity, key...key)

@@ -39,8 +39,10 @@ final class ObjectSave {
     }
 
     func noteChanged(_ entity: EntityColumns, _ key: Int64, _ bits: [UInt8]) {
-        if let last = changedColumns.last, last.entity === entity, last.keys.upperBound &+ 1 == key, last.bits == bits {
-            changedColumns[changedColumns.count - 1].keys = last.keys.lowerBound...key
+        if let last = changedColumns.last, last.entity === entity, last.bits == bits,
+            let keys = last.keys.extended(by: key)
+        {
+            changedColumns[changedColumns.count - 1].keys = keys
         } else {
             changedColumns.append((entity, key...key, bits))
         }
@@ -68,6 +70,13 @@ final class ObjectSave {
         noteRecomputed()
         try writeHistory()
         return outcome
+    }
+}
+
+extension ClosedRange<Int64> {
+    /// The range with the key just behind it; nil for any other key.
+    func extended(by key: Int64) -> Self? {
+        key > upperBound && key == upperBound + 1 ? lowerBound...key : nil
     }
 }
 

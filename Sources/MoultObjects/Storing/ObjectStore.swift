@@ -248,8 +248,12 @@ extension ObjectStore {
     func updater(_ entity: EntityColumns, _ positions: [Int]) throws -> RowUpdater {
         let shape = UpdateShape(entityName: entity.shape.entity.name, positions: positions)
         if let lastUpdater, lastUpdater.shape == shape { return lastUpdater.updater }
+        if let known = updaters[shape] {
+            lastUpdater = (shape, known)
+            return known
+        }
         if updaters.count >= 1_000 { updaters = [:] }
-        let updater = try updaters[shape] ?? RowUpdater(entity, positions: positions, writer: writer)
+        let updater = try RowUpdater(entity, positions: positions, writer: writer)
         updaters[shape] = updater
         lastUpdater = (shape, updater)
         return updater

@@ -83,6 +83,52 @@ struct HistorySaveTests {
         #expect(try fixture.shell("SELECT max(Z_PK) FROM ACHANGE") == "6\n")
     }
 
+    /// Rows of objects with keys in a row are written by one statement; what they say is what single ones say.
+    @Test func `many objects have a change each, in their order, whatever keys follow each other`() throws {
+        let fixture = try StoreFixture(Self.model(), history: true)
+        var changes = ObjectChanges()
+        changes.inserted = try ["Item", "Item", "Base", "Item", "Base", "Base", "Item", "Item"].map {
+            try fixture.new($0)
+        }
+        let made = try fixture.store.save(changes).inserted.map(\.permanent)
+        let items = made.filter { $0.entityName == "Item" }
+        // The first two change in the same way, the third in another; then there is a gap, and the order goes back.
+        let places: [(place: Int, property: String)] = [(0, "a"), (1, "a"), (2, "b"), (4, "b"), (3, "b")]
+        changes = ObjectChanges()
+        changes.updated = places.map { place, property in
+            .init(id: items[place], version: nil, values: [property: .text("x")])
+        }
+        _ = try fixture.store.save(changes)
+        #expect(
+            try fixture.shell(
+                "SELECT Z_PK, Z_ENT, ZTRANSACTIONID, ZCHANGETYPE, ZENTITY, ZENTITYPK, hex(ZCOLUMNS), Z_OPT FROM ACHANGE"
+            )
+                == """
+                1|16001|1|0|3|1||
+                2|16001|1|0|3|2||
+                3|16001|1|0|1|1||
+                4|16001|1|0|3|3||
+                5|16001|1|0|1|2||
+                6|16001|1|0|1|3||
+                7|16001|1|0|3|4||
+                8|16001|1|0|3|5||
+                9|16001|2|1|3|1|10|
+                10|16001|2|1|3|2|10|
+                11|16001|2|1|3|3|08|
+                12|16001|2|1|3|5|08|
+                13|16001|2|1|3|4|08|
+
+                """)
+        #expect(try fixture.shell("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = 16001") == "13\n")
+    }
+
+    @Test func `a stretch of keys grows by the key behind it only`() {
+        #expect((1...3 as ClosedRange<Int64>).extended(by: 4) == 1...4)
+        #expect([0, 1, 3, 5].allSatisfy { (1...3 as ClosedRange<Int64>).extended(by: $0) == nil })
+        #expect((Int64.max...Int64.max).extended(by: .min) == nil)
+        #expect((Int64.min...Int64.min).extended(by: .min + 1) == Int64.min...(.min + 1))
+    }
+
     @Test func `a save that is taken back leaves no history, and a store without history none at all`() throws {
         let fixture = try StoreFixture(Self.model(), history: true)
         let id = try fixture.insert(try fixture.new("Item"))[0]

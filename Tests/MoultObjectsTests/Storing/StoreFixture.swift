@@ -82,3 +82,21 @@ extension ObjectValue {
     static func text(_ text: String) -> ObjectValue { .attribute(.string(text)) }
     static func integer(_ number: Int64) -> ObjectValue { .attribute(.integer(number)) }
 }
+
+extension SaveOutcome {
+    /// The permanent identity of each new object by its temporary one.
+    var permanentIDs: [ObjectID: ObjectID] {
+        var ids: [ObjectID: ObjectID] = [:]
+        ids.reserveCapacity(inserted.count)
+        for (given, permanent) in inserted where given.isTemporary { ids[given] = permanent }
+        return ids
+    }
+
+    /// The `Z_OPT` of every object that the save wrote, by permanent identity.
+    var versions: [ObjectID: Int64] {
+        var versions = touched
+        for (_, id) in inserted { versions[id] = 1 }
+        for (id, version) in updated { versions[id] = version }
+        return versions
+    }
+}

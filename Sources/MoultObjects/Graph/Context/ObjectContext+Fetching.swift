@@ -16,8 +16,7 @@ extension ObjectContext {
     /// close at hand.
     package func fetch(_ fetch: ObjectFetch, _ body: (Object) throws -> Void) throws {
         try lock.withLock {
-            walked.forget()
-            forgetDead(from: 4_096)
+            forgetIdle()
             noteReads(of: fetch)
             try settle()
             guard !fetch.prefetched.isEmpty else { return try forEachFound(fetch, body) }
@@ -77,7 +76,7 @@ extension ObjectContext {
     /// The identities of what ``fetch(_:)`` finds.
     package func fetchIDs(_ fetch: ObjectFetch) throws -> [ObjectID] {
         try lock.withLock {
-            walked.forget()
+            forgetIdle()
             noteReads(of: fetch)
             try settle()
             return try PendingChanges(fetch, in: self)?.fetchIDs() ?? source.fetchIDs(fetch)
@@ -87,7 +86,7 @@ extension ObjectContext {
     /// The objects of identities, read together; one whose row is gone stays a fault.
     package func batch(_ ids: [ObjectID]) throws -> [Object] {
         try lock.withLock {
-            walked.forget()
+            forgetIdle()
             let objects = try ids.map { try object(with: $0) }
             try fill(faultsAmong: objects)
             return objects

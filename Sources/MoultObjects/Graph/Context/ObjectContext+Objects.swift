@@ -128,8 +128,14 @@ extension ObjectContext {
         if count > 1 { registry.reserveCapacity(registry.count + count) }
     }
 
+    /// Forgets what only speed had it keep, before a fetch or a save.
+    func forgetIdle() {
+        walked.forget()
+        forgetDead(from: 4_096)
+    }
+
     /// Takes dead entries out where they are most of the registry. Each keeps the memory of its object.
-    func forgetDead(from least: Int = 0) {
+    private func forgetDead(from least: Int = 0) {
         let dead = kinds.values.reduce(0) { $0 + $1.deadObjects }
         guard dead > max(least, registry.count / 2) else { return }
         registry = registry.filter { $0.value.object != nil }

@@ -33,6 +33,7 @@ extension ObjectContext {
             assignedStores = [:]
             prefetched = []
             registry = [:]
+            for kind in kinds.values { kind.deadObjects = 0 }
             for object in objects { object.detach() }
             withExtendedLifetime((unsaved, ahead)) {}
         }

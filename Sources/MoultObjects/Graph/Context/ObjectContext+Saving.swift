@@ -11,7 +11,7 @@ extension ObjectContext {
     @discardableResult package func save() throws -> SavedChanges {
         let saved = try lock.withLock { () throws -> (SavedChanges, [SaveObservers.Observer]) in
             try settle()
-            walked.forget()
+            forgetIdle()
             forgetUnchanged()
             guard !changed.isEmpty else { return (SavedChanges(), []) }
             try validate()
@@ -39,7 +39,7 @@ extension ObjectContext {
 
     /// Lets go of objects that have no changes any more.
     private func forgetUnchanged() {
-        // Nobody else refers to the list while objects leave it.
+        // Objects leave a list that nothing finds in the meantime.
         var objects = changed
         changed = []
         objects.removeAll { object in
@@ -168,13 +168,15 @@ extension ObjectContext {
         saved.inserted.reserveCapacity(saved.inserted.count + part.changes.inserted.count)
         saved.updated.reserveCapacity(saved.updated.count + part.changes.updated.count)
         var updates = outcome.updated.makeIterator()
-        for (object, isUpdated) in zip(objects, part.isUpdated) where !object.state.contains(.deleted) {
+        for (object, isUpdated) in zip(objects, part.isUpdated) {
+            let update = isUpdated ? updates.next() : nil
+            if object.state.contains(.deleted) { continue }
             if object.state.contains(.inserted) {
                 saved.inserted.insert(object.identity)
                 object.version = 1
             } else if isUpdated {
                 saved.updated.insert(object.identity)
-                object.version = updates.next()?.version ?? object.version
+                object.version = update?.version ?? object.version
             } else {
                 if object.differsFromStore { saved.updated.insert(object.identity) }
                 object.version = outcome.touched[object.identity] ?? object.version

@@ -39,9 +39,6 @@ extension Object {
             remedy: "Set another value, or repair the store.")
     }
 
-    /// Runs what changes many values under one lock.
-    package func change(_ body: () throws -> Void) throws { try kind.lock.withLock(body) }
-
     /// Sets an attribute. A value equal to the present one is no change.
     ///
     /// - Throws: `unknownKey`, `wrongType`, `objectGone`; `usage` for a derived attribute.
@@ -64,7 +61,7 @@ extension Object {
         _ attributes: [(name: String, value: AttributeValue?)], refuse: (String, MigrationError) -> Void
     ) {
         kind.lock.withLock {
-            // One list that nobody else has: a value is put into it without a copy.
+            // The defaults are copied once, and not for each value.
             var list = values.list
             values = []
             for (name, value) in attributes {

@@ -24,8 +24,8 @@ package final class Object {
     @exclusivity(unchecked) var batch: FaultBatch?
     /// The object as a typed face shows it, as long as somebody holds that.
     package var face: AnyObject? {
-        get { faceReference?.object }
-        set { faceReference = newValue.map { WeakReference($0) } }
+        get { kind.lock.withLock { faceReference?.object } }
+        set { kind.lock.withLock { faceReference = newValue.map { WeakReference($0) } } }
     }
     @exclusivity(unchecked) private var faceReference: WeakReference<AnyObject>?
 

@@ -54,7 +54,9 @@ extension ObjectContext {
             case .rollback, .error: false
             }
         }
-        if object.changes(over: object.kind.persistent).isEmpty, object.deltas.isEmpty { object.state.remove(.updated) }
+        if object.changedPositions(object.kind.persistent).isEmpty, object.deltas.isEmpty {
+            object.state.remove(.updated)
+        }
     }
 
     // MARK: - Constraints

@@ -70,7 +70,7 @@ extension ObjectContext {
     /// Objects that hold again what the store holds have no changes.
     private func forgetEqualChanges() {
         for object in changed where object.state.isDisjoint(with: [.inserted, .deleted, .fault]) {
-            guard object.deltas.isEmpty, object.changes(over: object.kind.persistent + object.kind.transient).isEmpty
+            guard object.deltas.isEmpty, object.changedPositions(object.kind.persistent + object.kind.transient).isEmpty
             else { continue }
             object.state.subtract([.updated, .listed])
         }

@@ -32,8 +32,8 @@ extension Object {
         var found: [ValidationErrors.Violation] = []
         let rules = kind.rules
         // Nearly every object follows these, which is found out without making its values.
-        let isPlain = rules.required.allSatisfy(hasValue) && rules.numbers.allSatisfy(hasNumber)
-        for (position, check) in isPlain ? rules.others : rules.checks {
+        let followsThem = rules.required.allSatisfy(hasValue) && rules.numbers.allSatisfy(hasNumber)
+        for (position, check) in followsThem ? rules.others : rules.checks {
             var value = values[position]
             if value == nil, let link = kind.links[position], link.isToMany {
                 // A list that nobody changed was valid when it was saved.
