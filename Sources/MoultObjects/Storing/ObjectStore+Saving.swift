@@ -13,15 +13,29 @@ extension ObjectStore {
     package func save(
         _ changes: ObjectChanges, handingOver: (() throws -> [ObjectID: ObjectID])? = nil
     ) throws -> SaveOutcome {
-        let outcome = try writing(author: changes.author, contextName: changes.contextName) {
-            if let handingOver {
-                try ObjectSave(changes, in: self).check()
-                reserved.merge(try handingOver()) { $1 }
+        let count = changes.inserted.count + changes.updated.count + changes.deleted.count
+        let outcome = try withRoom(for: count) {
+            try writing(author: changes.author, contextName: changes.contextName) {
+                if let handingOver {
+                    try ObjectSave(changes, in: self).check()
+                    reserved.merge(try handingOver()) { $1 }
+                }
+                return try ObjectSave(changes, in: self).run()
             }
-            return try ObjectSave(changes, in: self).run()
         }
         if !reserved.isEmpty { for (given, _) in outcome.inserted { reserved[given] = nil } }
         return outcome
+    }
+
+    /// Runs a save of many objects with a cache of 8 MiB, unless somebody has set one. Pages that do not fit in are
+    /// written and read again while the save goes on, those of its indexes above all.
+    private func withRoom<Result>(for count: Int, _ body: () throws -> Result) throws -> Result {
+        // In KiB, where it is negative; this is SQLite's own.
+        let usual: Int64 = -2_000
+        guard count >= 1_000, try connection.integer("PRAGMA cache_size") == usual else { return try body() }
+        try connection.execute("PRAGMA cache_size = -8192")
+        defer { try? connection.execute("PRAGMA cache_size = \(usual)") }
+        return try body()
     }
 
     /// The identities that new objects will have when they are saved, reserved so that nobody else is given them.

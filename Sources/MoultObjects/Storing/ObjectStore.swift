@@ -88,9 +88,6 @@ package final class ObjectStore {
         let resolved = try system.resolve(path)
         let connection = try Connection(
             resolved, mode: isReadOnly ? .readOnly : .readWrite, busyTimeout: busyTimeout)
-        // In KiB. Pages that do not fit in are written and read again while a large save goes on, those of its indexes
-        // above all. SQLite takes the memory when it needs it.
-        if !isReadOnly { try connection.execute("PRAGMA cache_size = -8192") }
         try self.init(
             connection, path: resolved, model, configuration, isReadOnly: isReadOnly,
             external: ExternalStorage(store: resolved), file: (status.device, status.inode), system)

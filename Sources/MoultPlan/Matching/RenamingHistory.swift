@@ -20,7 +20,7 @@ package struct RenamingHistory: Sendable, Equatable {
     package func advanced(along correspondence: Correspondence) -> RenamingHistory {
         var next = RenamingHistory()
         let hasNames =
-            !entities.isEmpty || !properties.isEmpty || correspondence.source.model.hasRenamingIdentifiers
+            !entities.isEmpty || !properties.isEmpty || correspondence.source.hasRenamingIdentifiers
         for (entity, source) in correspondence.entitySources {
             // An unchanged entity adds no names.
             if !hasNames, correspondence.kept.contains(entity) { continue }

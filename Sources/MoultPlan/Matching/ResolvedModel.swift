@@ -8,6 +8,7 @@ package final class ResolvedModel: Sendable {
     /// Of the entities, in byte order.
     let names: [String]
     let entities: [String: ResolvedEntity]
+    let hasRenamingIdentifiers: Bool
 
     /// - Parameter previous: the version before, whose unchanged entities are taken over as they are: what is
     ///   identical need not be compared again.
@@ -22,6 +23,7 @@ package final class ResolvedModel: Sendable {
             entities = entities.filter { model.hasEntity($0.key) }
         }
         self.entities = entities
+        hasRenamingIdentifiers = entities.values.contains(where: \.hasRenamingIdentifiers)
     }
 
     subscript(name: String) -> ResolvedEntity? { entities[name] }
@@ -58,6 +60,8 @@ package final class ResolvedEntity: Sendable {
     let reach: Set<String>
     /// Whether one of the properties has a renaming identifier.
     let hasRenamedProperties: Bool
+    /// Whether the entity has a renaming identifier, or what it declares itself.
+    let hasRenamingIdentifiers: Bool
     /// The entity that declares a property, for the inherited ones alone.
     private let inheritedFrom: [String: String]
 
@@ -87,6 +91,7 @@ package final class ResolvedEntity: Sendable {
             attributes: attributes.filter { $0.value.isStored && $0.value.derivation == nil }
                 .mapValues { .attribute($0.name, ifNil: nil) },
             relationships: relationships.filter { !$0.value.isTransient }.mapValues { .relationship($0.name) })
+        hasRenamingIdentifiers = declared.first?.hasRenamingIdentifiers ?? false
         reach = Set(relationships.values.map(\.destinationEntityName) + lineage.map(\.name))
         hasRenamedProperties =
             attributes.values.contains { $0.renamingIdentifier != nil }
@@ -123,11 +128,14 @@ extension EntityDescription {
 
 extension ManagedObjectModel {
     /// Whether an entity or a property has a renaming identifier, or an element of a composite attribute.
-    var hasRenamingIdentifiers: Bool {
-        entities.contains { entity in
-            entity.renamingIdentifier != nil || entity.attributes.contains(where: \.hasRenamingIdentifier)
-                || entity.relationships.contains { $0.renamingIdentifier != nil }
-        }
+    var hasRenamingIdentifiers: Bool { entities.indices.contains { entities[$0].hasRenamingIdentifiers } }
+}
+
+extension EntityDescription {
+    fileprivate var hasRenamingIdentifiers: Bool {
+        // By place: a closure would be given a copy of each.
+        renamingIdentifier != nil || attributes.indices.contains { attributes[$0].hasRenamingIdentifier }
+            || relationships.indices.contains { relationships[$0].renamingIdentifier != nil }
     }
 }
 

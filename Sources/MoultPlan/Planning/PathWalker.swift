@@ -35,7 +35,7 @@ struct PathWalker {
     private mutating func history(upTo position: Int) throws(MigrationError) -> RenamingHistory {
         if let known = histories[position] { return known }
         var history = RenamingHistory()
-        guard versions.versions.contains(where: \.model.hasRenamingIdentifiers) || !answers.list.isEmpty else {
+        guard versions.versions.contains(where: { $0.model.hasRenamingIdentifiers }) || !answers.list.isEmpty else {
             return history
         }
         for older in 0..<position {
