@@ -35,9 +35,10 @@ struct PathWalker {
     private mutating func history(upTo position: Int) throws(MigrationError) -> RenamingHistory {
         if let known = histories[position] { return known }
         var history = RenamingHistory()
-        guard versions.versions.contains(where: { $0.model.hasRenamingIdentifiers }) || !answers.list.isEmpty else {
-            return history
-        }
+        // Without names of their own, renames are only told by answers.
+        guard position > 0,
+            !answers.list.isEmpty || versions.versions.contains(where: { $0.model.hasRenamingIdentifiers })
+        else { return history }
         for older in 0..<position {
             history = history.advanced(along: try correspondence(older, older + 1, history: history))
         }
