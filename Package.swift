@@ -81,7 +81,7 @@ let package = Package(
         system("CMicroHTTPD", "libmicrohttpd", apt: "libmicrohttpd-dev", brew: "libmicrohttpd"),
 
         // A call of Swift's runtime that the language has no name for.
-        .target(name: "CSwiftRuntime"),
+        .target(name: "CSwiftRuntime", publicHeadersPath: "."),
 
         module("MoultModel", ["CCrypto"]),
         module("MoultSystem", ["MoultModel", "CCrypto", "CSwiftRuntime"]),

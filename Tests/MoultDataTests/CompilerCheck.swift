@@ -14,7 +14,7 @@ struct CompilerCheck {
         try Data(("import MoultData\n" + source).utf8).write(to: URL(fileURLWithPath: file))
         let built = ExampleRun.tools
         let sources = packageRoot.appendingPathComponent("Sources").path
-        let maps = ["CSQLite", "CZlib", "CCrypto", "CExpat", "CSwiftRuntime/include"].flatMap {
+        let maps = ["CSQLite", "CZlib", "CCrypto", "CExpat", "CSwiftRuntime"].flatMap {
             ["-Xcc", "-fmodule-map-file=\(sources)/\($0)/module.modulemap"]
         }
         let arguments =
