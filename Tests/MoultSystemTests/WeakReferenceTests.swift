@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    /// The last reference goes on one thread while another loads it, and gets the whole object or none.
+    /// One thread releases the last reference while another loads it, which gets the whole object or nil.
     @Test func survivesARaceWithTheLastRelease() async {
         var whole = 0
         for number in 0..<2_000 {

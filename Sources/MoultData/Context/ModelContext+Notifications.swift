@@ -34,19 +34,11 @@ extension SavedChanges {
             info[key] = value
             info[key.rawValue] = value
         }
-        for (key, ids) in parts { add(key, Self.identifiers(ids)) }
+        for (key, ids) in parts { add(key, ids.map(PersistentIdentifier.init).sorted()) }
         if !transactions.isEmpty {
             let numbers = transactions.map { ($0.uuidString, $1) }
             add(.historyTokens, DefaultHistoryToken(Dictionary(uniqueKeysWithValues: numbers)))
         }
         return info
-    }
-
-    private static func identifiers(_ ids: Set<ObjectID>) -> [PersistentIdentifier] {
-        guard let origin = ids.first?.origin, ids.allSatisfy({ $0.origin === origin }) else {
-            return ids.map(PersistentIdentifier.init).sorted()
-        }
-        // Of one entity, as after most saves of many objects: numbers are sorted many times as fast.
-        return ids.map(\.key).sorted().map { PersistentIdentifier(ObjectID(origin, key: $0)) }
     }
 }

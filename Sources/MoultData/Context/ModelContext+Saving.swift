@@ -83,20 +83,20 @@ extension ModelGraph {
     func save() throws -> SavedChanges {
         let saved = try objects.save()
         refusals = [:]
-        for (id, holder) in identities where holder.permanent == nil {
-            guard let object = holder.object?.object else {
+        for case (let id, .unsaved(let reference)) in identities {
+            guard let object = reference.object else {
                 identities[id] = nil
                 continue
             }
-            if !object.id.isTemporary { identities[id] = WeakHolder(permanent: object.id) }
+            if !object.id.isTemporary { identities[id] = .saved(object.id) }
         }
         return saved
     }
 
     /// The identity that an object has now, by one that it was given before its first save.
     func identity(_ id: PersistentIdentifier) -> ObjectID {
-        guard id.objectID.isTemporary else { return id.objectID }
-        return identities[id.objectID]?.permanent ?? id.objectID
+        if id.objectID.isTemporary, case .saved(let permanent)? = identities[id.objectID] { return permanent }
+        return id.objectID
     }
 
     func rollback() {

@@ -12,7 +12,7 @@ public final class ModelContext {
     private weak var given: ModelContainer?
     /// Models with changes.
     private var kept: [AnyObject] = []
-    /// Those that remember where relationships led, until the next save.
+    /// The ones with ``ObjectBacking/lastDestinations``, until the next save.
     private var remembering: [ObjectBacking] = []
     private var finishIsDue = false
     private var isMain = false
@@ -164,7 +164,7 @@ public final class ModelContext {
 
     /// Lets go of the models that were held for their changes.
     func forgetKept() {
-        graph.saves += 1
+        graph.releases += 1
         for backing in remembering where !backing.object.isDetached { backing.lastDestinations = [:] }
         remembering = []
         kept = []

@@ -10,14 +10,13 @@ extension ModelGraph {
             if model.persistentBackingData is AbsentBacking { throw MigrationError.absent(model) }
             return try insert(model)
         }
-        let isFree = backing.object.isDetached
-        if backing.graph === self, !isFree { return backing.object }
-        guard isFree else {
+        if backing.object.isDetached { return try insert(model) }
+        guard backing.graph === self else {
             throw MigrationError(
                 .usage, "\(backing.object.id) belongs to another context.", place: backing.object.id.description,
                 remedy: "Use model(for:) of this context with the object's persistentModelID.")
         }
-        return try insert(model)
+        return backing.object
     }
 
     /// Inserts a model and every model that it refers to, with all their values.
@@ -110,7 +109,7 @@ extension ModelGraph {
     /// Lists first: a to-one that was set says more than the list of the other end, which may never have been told.
     private func link(_ object: Object, _ values: NamedValues) throws {
         guard !values.isEmpty else { return }
-        let sorted = values.count == 1 ? values : values.sorted { $0.name.precedesInByteOrder($1.name) }
+        let sorted = values.sorted { $0.name.precedesInByteOrder($1.name) }
         for case (let name, .toMany(let models?)) in sorted where !models.isEmpty {
             for model in models { try object.add(try self.object(model), to: name) }
         }

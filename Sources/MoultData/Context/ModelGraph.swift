@@ -18,21 +18,20 @@ final class ModelGraph {
     /// What could not be thrown where it happened, such as the insertion of an object of another context.
     var faults: [any Error] = []
     /// The permanent identities of objects whose temporary ones somebody was told.
-    var identities: [ObjectID: WeakHolder] = [:]
+    var identities: [ObjectID: GivenIdentity] = [:]
 
-    /// How often the context let go of the models that it held for their changes.
-    var saves = 0
+    /// How often the context has released the models that it held for their changes.
+    var releases = 0
 
     /// The observers to notify of each change.
     var observers: [WeakContextObserver] = []
 
     private var lastBinding: ModelBinding?
 
-    /// An object that somebody asked the temporary identity of.
-    struct WeakHolder {
-        /// Nil once the permanent identity is known.
-        var object: WeakReference<Object>?
-        var permanent: ObjectID?
+    /// What has become of an object whose temporary identity was asked for.
+    enum GivenIdentity {
+        case unsaved(WeakReference<Object>)
+        case saved(ObjectID)
     }
 
     init(_ stack: ModelStack) {

@@ -9,7 +9,7 @@ import MoultSystem
 final class ObjectBacking: BackingData {
     let object: Object
     let graph: ModelGraph
-    /// The ``ModelGraph/saves`` until which the context holds the model because it has changes; at first none.
+    /// The context holds the model for its changes as long as this equals ``ModelGraph/releases``.
     private var keptSince = -1
     /// Where the to-one relationships of an object lead that was never saved: those that may not be empty, and all of
     /// them when it is rolled back.
@@ -22,7 +22,7 @@ final class ObjectBacking: BackingData {
 
     var persistentModelID: PersistentIdentifier {
         let id = object.id
-        if id.isTemporary, graph.identities[id] == nil { graph.identities[id] = .init(object: WeakReference(object)) }
+        if id.isTemporary, graph.identities[id] == nil { graph.identities[id] = .unsaved(WeakReference(object)) }
         return PersistentIdentifier(id)
     }
 
@@ -165,8 +165,8 @@ final class ObjectBacking: BackingData {
 
     /// Has the context hold the model until the next save, with what only the model has: transient properties.
     func keep() {
-        guard keptSince != graph.saves, let model = object.face else { return }
-        keptSince = graph.saves
+        guard keptSince != graph.releases, let model = object.face else { return }
+        keptSince = graph.releases
         graph.context?.keep(model)
     }
 

@@ -21,9 +21,8 @@ extension ObjectStore {
 
     /// What the numbers of entities mean that the rows of a fetch may have.
     private func origins(_ fetch: ObjectFetch) throws -> [Int64: ObjectID.Origin] {
-        let entity = try columns(of: fetch.entityName)
-        return try model.descendants(of: entity.shape.entity).reduce(into: [entity.number: origin(of: fetch.entityName)]
-        ) {
+        let entity = try columns(of: fetch.entityName).shape.entity
+        return try ([entity] + model.descendants(of: entity)).reduce(into: [:]) {
             $0[try columns(of: $1.name).number] = origin(of: $1.name)
         }
     }

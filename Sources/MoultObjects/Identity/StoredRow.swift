@@ -1,12 +1,6 @@
 import MoultModel
 import MoultStore
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// The values of one row in one block of memory. Each value is made when it is requested.
 ///
 /// Most values of most fetched objects are never requested. An object with a separate block for each value takes half as

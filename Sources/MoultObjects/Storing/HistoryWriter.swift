@@ -15,7 +15,7 @@ package final class HistoryWriter {
     private var toManyCounts: [String: Int] = [:]
     /// The statements that write a change, by the number of tombstones.
     private var statements: [Int: Statement] = [:]
-    /// Writes the changes of objects with keys in a row.
+    /// Writes the changes of objects with successive keys.
     private var runStatement: Statement?
     private var changeNumber: Int?
     /// The number of the transaction that is being written, or was written last; nil while it has changed nothing.
@@ -59,19 +59,15 @@ package final class HistoryWriter {
         case delete = 2
     }
 
-    /// - Parameter keys: of the new objects.
-    func inserted(_ entity: EntityColumns, _ keys: ClosedRange<Int64>) throws {
-        try write(.insert, entity.number, keys)
+    /// Writes a row for each of the objects.
+    func write(_ changed: ChangedKeys) throws {
+        try write(changed.bits == nil ? .insert : .update, changed.entity.number, changed.keys, columns: changed.bits)
     }
 
     /// - Parameter properties: the names of those that changed.
     package func updated(_ entity: EntityColumns, _ key: Int64, properties: some Sequence<String>) throws {
-        try updated(entity, key...key, bits(of: Set(properties.flatMap(entity.historySlots)), entity))
-    }
-
-    /// - Parameter bits: what ``bits(of:_:)`` makes of the slots that changed, of all of the objects.
-    func updated(_ entity: EntityColumns, _ keys: ClosedRange<Int64>, _ bits: [UInt8]) throws {
-        try write(.update, entity.number, keys, columns: bits)
+        let bits = bits(of: Set(properties.flatMap(entity.historySlots)), entity)
+        try write(ChangedKeys(entity: entity, keys: key...key, bits: bits))
     }
 
     /// `ZCOLUMNS` of a change of these slots.

@@ -18,14 +18,14 @@ extension ObjectSave {
             let key: Int64
             if !id.isTemporary {
                 key = try store.key(of: id)
-            } else if let promised = store.reserved.isEmpty ? nil : store.reserved[id] {
+            } else if let promised = store.reserved[id] {
                 key = promised.key
             } else {
                 key = try writer.keys.next(for: entity.root, table: entity.table)
                 noteFresh(key, entity.root)
             }
             insertedKeys.append(key)
-            outcome.inserted.append((id, permanentID(entity.shape.entity.name, key)))
+            outcome.inserted.append((id, store.id(entity.shape.entity.name, key: key)))
         }
     }
 
@@ -55,10 +55,6 @@ extension ObjectSave {
 
     private func isFresh(_ row: RowKey) -> Bool {
         freshKeys.contains { $0.keys.contains(row.key) && $0.root == row.root }
-    }
-
-    func permanentID(_ entityName: String, _ key: Int64) -> ObjectID {
-        store.id(entityName, key: key)
     }
 
     /// The key of an object that is saved or part of this save.

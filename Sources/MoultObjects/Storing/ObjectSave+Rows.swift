@@ -100,7 +100,7 @@ extension ObjectSave {
         }
         outcome.updated.append((update.id, version))
         if let history = store.history {
-            noteChanged(update.entity, key, columns(of: update, written: positions, history))
+            changedColumns.append(update.entity, key, columns(of: update, written: positions, history))
         }
     }
 
@@ -214,36 +214,29 @@ extension ObjectSave {
             let (number, version) = (statement.integer(0), statement.integer(1))
             while try statement.step() {}
             guard let name = store.entityName(number) else { continue }
-            let id = permanentID(name, row.key)
+            let id = store.id(name, key: row.key)
             outcome.touched[id] = version
             outcome.recomputed.insert(id)
             if let history = store.history {
                 let entity = try store.columns(of: name)
-                noteChanged(entity, row.key, history.bits(of: Set(slots), entity))
+                changedColumns.append(entity, row.key, history.bits(of: Set(slots), entity))
             }
         }
     }
 
     func noteRecomputed() {
         for row in store.recomputed.rows {
-            if let name = store.entityName(row.number) { outcome.recomputed.insert(permanentID(name, row.key)) }
+            if let name = store.entityName(row.number) { outcome.recomputed.insert(store.id(name, key: row.key)) }
         }
     }
 
     func writeHistory() throws {
         guard let history = store.history else { return }
-        var row: (entity: EntityColumns, keys: ClosedRange<Int64>)?
+        var inserted: [ChangedKeys] = []
         for (insertion, key) in zip(changes.inserted, insertedKeys) {
-            let entity = try store.columns(of: insertion.id.entityName)
-            if row?.entity === entity, let keys = row?.keys.extended(by: key) {
-                row?.keys = keys
-            } else {
-                if let row { try history.inserted(row.entity, row.keys) }
-                row = (entity, key...key)
-            }
+            inserted.append(try store.columns(of: insertion.id.entityName), key)
         }
-        if let row { try history.inserted(row.entity, row.keys) }
-        for change in changedColumns { try history.updated(change.entity, change.keys, change.bits) }
+        for change in inserted + changedColumns { try history.write(change) }
         for deletion in tombstones { try history.deleted(deletion.entity, deletion.key, kept: deletion.kept) }
     }
 }

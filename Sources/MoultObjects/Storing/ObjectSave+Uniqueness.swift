@@ -9,8 +9,8 @@ extension ObjectSave {
     /// SQLite compares them just as its unique indexes do.
     func checkUniqueness() throws {
         let runs = changes.inserted.lazy.map(\.id).entityRuns + updates.lazy.map(\.id).entityRuns
-        for root in Set(runs.compactMap { writer.columns(of: $0.name)?.root }).sorted(by: { $0.precedesInByteOrder($1) }
-        ) {
+        let roots = Set(runs.compactMap { writer.columns(of: $0.name)?.root })
+        for root in roots.sorted(by: { $0.precedesInByteOrder($1) }) {
             for (number, constraint) in store.uniqueColumns(of: root).enumerated() {
                 let candidates = try UniqueCandidates(constraint, number: number, writer)
                 for (insertion, key) in zip(changes.inserted, insertedKeys) { try add(insertion, key, to: candidates) }
@@ -81,7 +81,7 @@ extension ObjectSave {
             conflicts.append(
                 .constraint(
                     properties: properties, objects: group.compactMap { ids[$0] },
-                    stored: try store.snapshots(of: [permanentID(name, row.key)]).first))
+                    stored: try store.snapshots(of: [store.id(name, key: row.key)]).first))
         }
         for group in groups where told.isDisjoint(with: group) {
             conflicts.append(.constraint(properties: properties, objects: group.compactMap { ids[$0] }, stored: nil))

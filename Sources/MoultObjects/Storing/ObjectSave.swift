@@ -11,7 +11,7 @@ final class ObjectSave {
     var conflicts: [SaveConflicts.Conflict] = []
     /// What is known of rows: those that the save names but for ``freshKeys``, and destinations that were looked for.
     lazy var rows = namedRows
-    /// The keys that the save has given, by root entity: nobody has one between the first and the last of them.
+    /// The first to the last new key for each root entity. No other object has a key between them.
     var freshKeys: [(root: String, keys: ClosedRange<Int64>)] = []
     /// The keys of the new objects, in their order.
     var insertedKeys: [Int64] = []
@@ -24,8 +24,8 @@ final class ObjectSave {
     var pairs: [PendingPair] = []
     var givenLists: Set<ListKey> = []
     var emptied: [EmptiedColumn] = []
-    /// What changed of the updated objects, where the store keeps history; one for objects with keys in a row.
-    private(set) var changedColumns: [(entity: EntityColumns, keys: ClosedRange<Int64>, bits: [UInt8])] = []
+    /// What changed of the updated objects, where the store keeps history.
+    var changedColumns: [ChangedKeys] = []
     /// What changed of the last updated object, which is most often what changed of the next one too.
     var lastColumns: (entity: EntityColumns, given: [Int], written: [Int], bits: [UInt8])?
     var tombstones: [(entity: EntityColumns, key: Int64, kept: [SQLiteValue])] = []
@@ -36,16 +36,6 @@ final class ObjectSave {
         self.changes = changes
         self.store = store
         writer = store.writer
-    }
-
-    func noteChanged(_ entity: EntityColumns, _ key: Int64, _ bits: [UInt8]) {
-        if let last = changedColumns.last, last.entity === entity, last.bits == bits,
-            let keys = last.keys.extended(by: key)
-        {
-            changedColumns[changedColumns.count - 1].keys = keys
-        } else {
-            changedColumns.append((entity, key...key, bits))
-        }
     }
 
     /// Finds whatever keeps the save from being written.
@@ -70,6 +60,25 @@ final class ObjectSave {
         noteRecomputed()
         try writeHistory()
         return outcome
+    }
+}
+
+/// Objects with successive keys of which the same columns changed.
+struct ChangedKeys {
+    let entity: EntityColumns
+    var keys: ClosedRange<Int64>
+    /// `ZCOLUMNS`; nil for new objects.
+    let bits: [UInt8]?
+}
+
+extension [ChangedKeys] {
+    /// Adds an object, to the last element if it belongs there.
+    mutating func append(_ entity: EntityColumns, _ key: Int64, _ bits: [UInt8]? = nil) {
+        if let last, last.entity === entity, last.bits == bits, let keys = last.keys.extended(by: key) {
+            self[count - 1].keys = keys
+        } else {
+            append(ChangedKeys(entity: entity, keys: key...key, bits: bits))
+        }
     }
 }
 

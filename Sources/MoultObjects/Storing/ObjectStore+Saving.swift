@@ -28,7 +28,7 @@ extension ObjectStore {
     }
 
     /// Runs a save of many objects with a cache of 8 MiB, unless somebody has set one. Pages that do not fit in are
-    /// written and read again while the save goes on, those of its indexes above all.
+    /// written and read again during the save, above all those of its indexes.
     private func withRoom<Result>(for count: Int, _ body: () throws -> Result) throws -> Result {
         // In KiB, where it is negative; this is SQLite's own.
         let usual: Int64 = -2_000

@@ -2,12 +2,6 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// Reads rows of one entity's table as snapshots: the list of columns to select, and what becomes of a row of them.
 package final class SnapshotReader {
     /// The columns, separated by commas, of the row that ``init(of:includingSubentities:in:alias:)`` was told of.

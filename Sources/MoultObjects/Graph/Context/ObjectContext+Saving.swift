@@ -142,9 +142,8 @@ extension ObjectContext {
         var isUpdated = [Bool](repeating: false, count: objects.count)
         changes.author = transactionAuthor
         changes.contextName = name
-        // Most saves are of many new objects, or of many changed ones.
-        changes.inserted.reserveCapacity(objects.first?.state.contains(.inserted) == true ? objects.count : 0)
-        changes.updated.reserveCapacity(objects.first?.state.contains(.updated) == true ? objects.count : 0)
+        changes.inserted.reserveCapacity(objects.count)
+        changes.updated.reserveCapacity(objects.count)
         for (place, object) in objects.enumerated() {
             if object.state.contains(.deleted) {
                 changes.deleted.append(.init(id: object.identity, version: object.version))

@@ -7,7 +7,7 @@ import MoultSystem
 /// and is filled when the first value is asked for. Everything happens under the lock of the context's tree.
 package final class Object {
     let kind: ObjectKind
-    // The lock sees to it that nobody uses a property while it changes: that is not checked once more for each access.
+    // Every access is under the lock, so exclusivity is not checked for each of them.
     @exclusivity(unchecked) var identity: ObjectID
     /// One for each property of the shape; nil for what has not been read yet: a to-many relationship, a derived
     /// attribute after a save. Empty in a fault, unless a fetch has read some properties of it.
