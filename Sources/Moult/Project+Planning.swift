@@ -36,7 +36,8 @@ extension Project {
             let script = try withSQL && obstacle == nil ? prepared.script() : nil
             let report = PlanReport(
                 prepared, script: script, losses: losses,
-                refusal: obstacle ?? losses.first { $0.fate == .refused }?.refusal)
+                refusal: obstacle ?? losses.first { $0.fate == .refused }?.refusal
+                    ?? prepared.undeclaredLosses(among: losses))
             return StorePlan(report.document)
         }
     }

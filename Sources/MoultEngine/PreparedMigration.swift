@@ -18,6 +18,10 @@ package struct PreparedMigration: Sendable {
         package var registered: [RegisteredStage]
         /// The code that stages and mapping models name; its stages are taken too.
         package var registry: MigrationRegistry
+        /// The losses that the migration is refused for.
+        package var losses: LossPolicy
+        /// How the caller's users allow what is refused.
+        package var remedies = MigrationRemedies.library
         /// How many source objects a migration policy is given before what it made of them is written.
         package var batchSize = 1_000
         /// Stop at each version on the way: each is a backup and a commit of its own, and a chain that was killed
@@ -45,12 +49,13 @@ package struct PreparedMigration: Sendable {
 
         package init(
             answers: Answers = .none, registered: [RegisteredStage] = [],
-            registry: MigrationRegistry = MigrationRegistry(), stopsAtEachVersion: Bool = false,
-            isExperimental: Bool = false, allowsCloudKit: Bool = false
+            registry: MigrationRegistry = MigrationRegistry(), losses: LossPolicy = .refuseUndeclared,
+            stopsAtEachVersion: Bool = false, isExperimental: Bool = false, allowsCloudKit: Bool = false
         ) {
             self.answers = answers
             self.registered = registered
             self.registry = registry
+            self.losses = losses
             self.stopsAtEachVersion = stopsAtEachVersion
             self.isExperimental = isExperimental
             self.allowsCloudKit = allowsCloudKit
@@ -86,32 +91,63 @@ package struct PreparedMigration: Sendable {
         _ store: String, versions: ModelVersions, to target: String? = nil, options: Options = Options(),
         system: any System = POSIXSystem()
     ) throws {
+        // Before any connection is open, whose locks reading the file would undo.
+        let header = try? system.read(store, prefix: 100)
+        let look = try StoreProbe.read(store, system: system) {
+            try Look($0.connection, at: $0.path, header: header, versions, to: target, options, system)
+        }
+        self.init(look, versions, options, system)
+    }
+
+    /// The same for a store that this process has open: over a connection, because a probe would drop the locks of the
+    /// others.
+    package init(
+        overOpen connection: Connection, versions: ModelVersions, to target: String? = nil,
+        options: Options = Options(),
+        system: any System = POSIXSystem()
+    ) throws {
+        self.init(
+            try Look(connection, at: connection.path, header: nil, versions, to: target, options, system), versions,
+            options, system)
+    }
+
+    private init(_ look: Look, _ versions: ModelVersions, _ options: Options, _ system: any System) {
+        (store, plan, bound, storeFindings) = (look.path, look.plan, look.bound, look.snapshot.findings)
+        (size, usesWAL) = (look.snapshot.file.size, look.snapshot.file.journalMode == .wal)
+        continuesEarlierCall = look.continuesEarlierCall
         self.options = options
         self.versions = versions
         self.system = system
-        // Before any connection is open, whose locks reading the file would undo.
-        let header = try? system.read(store, prefix: 100)
-        (self.store, plan, bound, storeFindings, size, usesWAL, continuesEarlierCall) = try StoreProbe.read(
-            store, system: system
-        ) { probe in
-            let snapshot = try StoreSnapshot(probe.connection, header: header)
-            try Self.refuse(snapshot, options)
+    }
+
+    /// What a connection to the store shows.
+    private struct Look {
+        let path: String
+        let snapshot: StoreSnapshot
+        let plan: MigrationPlan
+        let bound: BoundPlan?
+        let continuesEarlierCall: Bool
+
+        init(
+            _ connection: Connection, at path: String, header: [UInt8]?, _ versions: ModelVersions,
+            to target: String?, _ options: Options, _ system: any System
+        ) throws {
+            self.path = path
+            let snapshot = try StoreSnapshot(connection, header: header)
+            try PreparedMigration.refuse(snapshot, options)
             let plan = try MigrationPlan(
                 versions, from: snapshot.metadata.hashes ?? VersionHashes(read: [:]),
                 identifiers: snapshot.metadata.versionIdentifiers, to: target, answers: options.answers,
                 registered: options.registered + (try options.registry.stages(in: versions)),
                 stops: options.stopsAtEachVersion)
-            let known =
-                options.continuesEarlierCall ? try MigrationCheckpoint.rowFacts(of: probe.path, plan, system) : nil
-            let bound = try plan.passes.first.map { pass in
-                try Self.bind(
-                    pass, over: snapshot, probe.connection, options,
-                    deferring: options.defersWork && Self.reasonsAgainstDeferring(plan, options).isEmpty, known)
+            let known = options.continuesEarlierCall ? try MigrationCheckpoint.rowFacts(of: path, plan, system) : nil
+            bound = try plan.passes.first.map { pass in
+                try PreparedMigration.bind(
+                    pass, over: snapshot, connection, options,
+                    deferring: options.defersWork
+                        && PreparedMigration.reasonsAgainstDeferring(plan, options).isEmpty, known)
             }
-            return (
-                probe.path, plan, bound, snapshot.findings, snapshot.file.size, snapshot.file.journalMode == .wal,
-                known != nil
-            )
+            (self.snapshot, self.plan, continuesEarlierCall) = (snapshot, plan, known != nil)
         }
     }
 
@@ -142,10 +178,13 @@ package struct PreparedMigration: Sendable {
             "The store is mirrored to CloudKit: its \(Quantity.count(snapshot.cloudKitTables.count, "table")) such as \(table) contain "
                 + "the identity of every record on the server, and a record that loses it is uploaded again.",
             place: snapshot.path,
-            remedy: "Let the app migrate it, or pass --cloudkit to renumber these records and touch nothing else.")
+            remedy:
+                "Let the app migrate it, or \(options.remedies.allowingCloudKit) to renumber these records and touch "
+                + "nothing else.")
     }
 
-    /// What the engine runs: the first pass, and each later one on what the one before has made.
+    /// What the engine runs: the first pass, and each later one on what the one before has made. A run of it is refused
+    /// for the losses that ``Options/losses`` does not let pass; a rehearsal is not.
     ///
     /// - Throws: `codeMissing` if the plan names code that the registry has not; `dataConflict` if the rows do not fit
     ///   the new version; `unsupported` if the plan cannot run in place.
@@ -158,12 +197,17 @@ package struct PreparedMigration: Sendable {
         if !continuesEarlierCall, !inPlace, !bound.isDeferred { try checkEntityNumbers(bound) }
         if inPlace || bound.isDeferred { try checkInPlace() }
         let ledger = RunLedger()
+        let lossRefusal = undeclaredLosses(among: try foreseenLosses())
         // Rows that do not fit the new version may be what fixes are there for: it is bound to what they leave.
-        if let mending = mendingBefore(bound, ledger) { return mending }
+        if var mending = mendingBefore(bound, ledger) {
+            mending.lossRefusal = lossRefusal
+            return mending
+        }
         var migration = try migration(bound, 0, ledger)
         migration.from = plan.from.name
         migration.to = plan.to.name
         migration.rowFacts = bound.rowFacts
+        migration.lossRefusal = lossRefusal
         migration.span = span(of: 0)
         migration.keptCopies = keptCopies
         migration.next = next(after: 0, ledger)
@@ -215,6 +259,9 @@ package struct PreparedMigration: Sendable {
         return { connection in
             let bound = try Self.bind(pass, over: StoreSnapshot(connection), connection, options)
             var migration = try migration(bound, position + 1, ledger, workingCopy: connection.path)
+            migration.lossRefusal = undeclaredLosses(
+                among: foreseen(
+                    try bound.losses(options.choice), of: pass, hasCodeBefore: runsCode(before: position + 1)))
             migration.span = span(of: position + 1)
             migration.next = next(after: position + 1, ledger)
             addRules(to: &migration, of: bound, isLast: position + 2 == plan.passes.count)
@@ -280,7 +327,7 @@ extension PreparedMigration {
     }
 
     /// What the plan itself says against changing the store in place.
-    private static func reasonsAgainstDeferring(_ plan: MigrationPlan, _ options: Options) -> [String] {
+    fileprivate static func reasonsAgainstDeferring(_ plan: MigrationPlan, _ options: Options) -> [String] {
         var reasons: [String] = []
         if plan.passes.count > 1 { reasons.append("the migration takes \(plan.passes.count) passes") }
         reasons += plan.passes.flatMap(\.steps).map { "the step \($0.name) has to run" }

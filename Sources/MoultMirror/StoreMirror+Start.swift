@@ -49,6 +49,7 @@ extension StoreMirror {
 
     private func checkSpace(_ prepared: PreparedMigration) throws {
         guard let migration = try prepared.migration() else { return }
+        if let refusal = migration.lossRefusal { throw refusal }
         let state = try StoreProbe.read(store, system: system) { try StoreState($0.connection) }
         try SpaceRequirement(mirroring: sidecar, at: record.second, by: migration, on: state, system)
             .check(for: "The mirror", system)

@@ -19,7 +19,7 @@ package struct StoreMirror: Sendable {
     package let store: String
     package internal(set) var record: MirrorRecord
     let versions: ModelVersions
-    let options: PreparedMigration.Options
+    private(set) var options: PreparedMigration.Options
     let system: any System
     /// Asked often; where it is true, work ends with the error `cancelled` and both stores as they were.
     var isCancelled: @Sendable () -> Bool = { false }
@@ -34,6 +34,8 @@ package struct StoreMirror: Sendable {
         self.record = record
         self.versions = versions
         self.options = options
+        // The losses were looked at when the mirror was begun. What is written since is lost only with the first store.
+        self.options.losses = .asTheVersionsSay()
         self.system = system
     }
 

@@ -3,8 +3,9 @@
 ///
 ///     registry.acceptedLosses = ["Habit.target"]
 ///
-/// Without this such a stage is refused. What the new version does not have is deleted, and counted: `moult migrate`
-/// refuses that too, unless it is accepted here or a stage or a mapping model leads to the new version.
+/// Without this such a stage is refused. What the new version does not have is deleted, and counted: `moult migrate`,
+/// `Project`, and a container that does not have the older version itself refuse that too, unless it is accepted here or
+/// a stage or a mapping model leads to the new version.
 public struct AcceptedLosses: Sendable, Hashable, ExpressibleByArrayLiteral {
     /// Nil for all.
     private var places: Set<String>?

@@ -105,7 +105,7 @@ do {
         for timing in outcome.seconds { print(timing.phase.rawValue, timing.seconds) }
         print("all", outcome.totalSeconds)
     case "infer", "normalise":
-        var options = PreparedMigration.Options()
+        var options = PreparedMigration.Options(losses: .asTheVersionsSay())
         options.choice = CommandLine.arguments[1] == "normalise" ? .normalised : .cheapest
         let prepared = try PreparedMigration(store, versions: KillableVersions.make(), options: options)
         if let migration = try prepared.migration() { _ = try Migrator().run(migration, on: store, observer) }
@@ -122,7 +122,7 @@ do {
     case "paced":
         let migrator = Migrator(options: PacedCalls.options)
         while true {
-            var options = PreparedMigration.Options()
+            var options = PreparedMigration.Options(losses: .asTheVersionsSay())
             options.continuesEarlierCall = true
             let prepared = try PreparedMigration(store, versions: KillableVersions.make(), options: options)
             guard case .paused = try migrator.run(prepared, within: .one, observer) else { break }
@@ -130,7 +130,7 @@ do {
     case "budget":
         let started = POSIXSystem().monotonicNanoseconds
         let text = try String(contentsOfFile: store + ".budget", encoding: .utf8)
-        var options = PreparedMigration.Options()
+        var options = PreparedMigration.Options(losses: .asTheVersionsSay())
         options.continuesEarlierCall = true
         let prepared = try PreparedMigration(store, versions: KillableVersions.make(), options: options)
         let outcome = try Migrator().run(prepared, within: .seconds(Double(text) ?? 0), since: started)
@@ -176,7 +176,7 @@ do {
             options: .init(registry: registry, stopsAtEachVersion: CommandLine.arguments[1] == "linger-stops"))
         _ = try Migrator().run(prepared, observer)
     case "defer":
-        var options = PreparedMigration.Options()
+        var options = PreparedMigration.Options(losses: .asTheVersionsSay())
         options.defersWork = true
         let prepared = try PreparedMigration(store, versions: DeferrableVersions.make(), options: options)
         if let migration = try prepared.migration() { _ = try Migrator().run(migration, on: store, observer) }

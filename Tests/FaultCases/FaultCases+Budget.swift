@@ -17,7 +17,7 @@ extension FaultCases {
                 var options = MigrationOptions.sequential
                 options.keysPerPiece = 10
                 options.maximumAttempts = .max
-                var preparation = PreparedMigration.Options()
+                var preparation = PreparedMigration.Options(losses: .asTheVersionsSay())
                 preparation.continuesEarlierCall = true
                 while true {
                     let prepared = try PreparedMigration(

@@ -181,7 +181,8 @@ extension FaultCases {
                     _ = try mirror.synchronise()
                     return
                 }
-                _ = try StoreMirror.start(first, versions: versions, at: second, system: system)
+                _ = try StoreMirror.start(
+                    first, versions: versions, at: second, options: .init(losses: .asTheVersionsSay()), system: system)
             }
             trial.recover = { _, _ in }
             trial.opened = { exportPath($0, "first.sqlite") }

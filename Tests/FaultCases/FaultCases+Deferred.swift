@@ -18,7 +18,7 @@ extension FaultCases {
     }
 
     private static func putOff(_ store: String, _ system: any System) throws {
-        var options = PreparedMigration.Options()
+        var options = PreparedMigration.Options(losses: .asTheVersionsSay())
         options.defersWork = true
         try migrate(store, try DeferrableVersions.make(), system, options)
     }

@@ -77,7 +77,7 @@ extension FaultCases {
             link.attributes = [.init(name: "place", type: .double, isIndexed: true)]
         }
         let versions = ModelVersions(versions: [first, ModelVersion(names: ["2"], model: model)])
-        var options = PreparedMigration.Options()
+        var options = PreparedMigration.Options(losses: .asTheVersionsSay())
         options.answers = try Answers([Answer(from: "1", to: "2", entity: "Link", property: "place", is: .keep)])
         var trial = FaultCase("type changed, \(isWAL ? "rows in the WAL" : "rollback journal")") { store in
             try makeItems(at: store, isWAL: isWAL)
@@ -104,7 +104,7 @@ extension FaultCases {
 
     private static func ofItems(_ name: String, isWAL: Bool, normalises: Bool) throws -> FaultCase {
         let versions = try alterable()
-        var options = PreparedMigration.Options()
+        var options = PreparedMigration.Options(losses: .asTheVersionsSay())
         options.choice = normalises ? .normalised : .cheapest
         var trial = FaultCase(name) { store in
             try makeItems(at: store, isWAL: isWAL)

@@ -33,7 +33,7 @@ package enum FaultCases {
     /// Migrates to the last of the versions, by the whole way that a program goes.
     static func migrate(
         _ store: String, _ versions: ModelVersions, to target: String? = nil, _ system: any System,
-        _ options: PreparedMigration.Options = .init()
+        _ options: PreparedMigration.Options = .init(losses: .asTheVersionsSay())
     ) throws {
         let prepared = try PreparedMigration(store, versions: versions, to: target, options: options, system: system)
         _ = try Migrator(options: .sequential, system: system).run(prepared)

@@ -124,7 +124,7 @@ import Testing
     @Test func `it is done in several calls, and on a copy where it is asked to be deferred or in place`() throws {
         let (folder, store) = try Self.makeStore()
         let versions = ModelVersions(versions: [try Self.before(), try Self.after()])
-        var options = PreparedMigration.Options()
+        var options = PreparedMigration.Options(losses: .asTheVersionsSay())
         options.defersWork = true
         let deferred = try PreparedMigration(store, versions: versions, options: options)
         #expect(deferred.deferral?.isPossible == false)

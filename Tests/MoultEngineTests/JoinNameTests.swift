@@ -154,7 +154,8 @@ struct JoinNameTests {
     @Test func `a mirror has the orientation of the store that it follows`() throws {
         let clients = try Clients([Self.client(["note"])])
         let second = clients.folder.path + "/second.sqlite"
-        var mirror = try StoreMirror.start(clients.path, versions: clients.versions, at: second)
+        var mirror = try StoreMirror.start(
+            clients.path, versions: clients.versions, at: second, options: .init(losses: .asTheVersionsSay()))
         #expect(try SQLiteShell.run(second, "SELECT * FROM Z_1TRUSTEDBY ORDER BY 1") == Self.pairs)
         try clients.shell(
             "DELETE FROM Z_1TRUSTEDBY WHERE Z_1TRUSTS = 5; UPDATE ZCLIENT SET Z_OPT = 2 WHERE Z_PK IN (5, 9)")

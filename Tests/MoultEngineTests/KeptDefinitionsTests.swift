@@ -68,8 +68,10 @@ struct KeptDefinitionsTests {
         @discardableResult
         func shell(_ sql: String) throws -> String { try SQLiteShell.run(path, sql) }
 
-        func prepared(defers: Bool = false, accepting accepted: AcceptedLosses = .none) throws -> PreparedMigration {
-            var options = PreparedMigration.Options()
+        func prepared(
+            defers: Bool = false, losses: LossPolicy = .asTheVersionsSay(), accepting accepted: AcceptedLosses = .none
+        ) throws -> PreparedMigration {
+            var options = PreparedMigration.Options(losses: losses)
             options.defersWork = defers
             options.registry.acceptedLosses = accepted
             return try PreparedMigration(path, versions: versions, to: "2", options: options)
@@ -241,7 +243,8 @@ struct KeptDefinitionsTests {
         #expect(before.hasPrefix("1|x1|\n2|x2|\n3||\n"))
         let prepared = try notes.prepared()
         #expect(try prepared.tableWays.map(\.kind) == [.altered, .unchanged, .unchanged] || later.count == 3)
-        #expect(try prepared.undeclaredLosses(among: prepared.foreseenLosses())?.message.contains("full") != true)
+        let strict = try notes.prepared(losses: .refuseUndeclared)
+        #expect(try strict.undeclaredLosses(among: strict.foreseenLosses())?.message.contains("full") != true)
         #expect(try !notes.migrate().joined().contains("full"))
         #expect(try notes.shell(query) == before)
         #expect(try notes.indexes == "app_full\n")
@@ -265,11 +268,12 @@ struct KeptDefinitionsTests {
 
     @Test func `an ordinary column whose table is made anew is refused until its loss is accepted`() throws {
         let notes = try Notes(Self.ordinary, to: [Self.title, Self.body, Self.more])
-        var prepared = try notes.prepared().choosing(.normalised)
+        var prepared = try notes.prepared(losses: .refuseUndeclared).choosing(.normalised)
         let refusal = try prepared.undeclaredLosses(among: prepared.foreseenLosses())
         #expect(refusal?.code == .lossNotAccepted && refusal?.place == "ZNOTE.full")
         #expect(refusal?.remedy.contains("[\"ZNOTE.full\", \"Z_1TAGS.since\"]") == true)
-        prepared = try notes.prepared(accepting: ["ZNOTE.full", "Z_1TAGS.since"]).choosing(.normalised)
+        prepared = try notes.prepared(losses: .refuseUndeclared, accepting: ["ZNOTE.full", "Z_1TAGS.since"])
+            .choosing(.normalised)
         #expect(try prepared.undeclaredLosses(among: prepared.foreseenLosses()) == nil)
         #expect(
             try notes.migrate(.normalised) == [

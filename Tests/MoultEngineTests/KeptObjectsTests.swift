@@ -49,7 +49,7 @@ struct KeptObjectsTests {
 
         @discardableResult
         func migrate(inPlace: Bool = false, defers: Bool = false) throws -> PreparedMigration {
-            var options = PreparedMigration.Options()
+            var options = PreparedMigration.Options(losses: .asTheVersionsSay())
             options.defersWork = defers
             let prepared = try PreparedMigration(path, versions: versions, to: "2", options: options)
             if inPlace {
@@ -180,14 +180,15 @@ struct KeptObjectsTests {
             INSERT INTO ZPLACE (Z_PK, Z_ENT, Z_OPT, ZNAME, ZLATITUDE, ZLONGITUDE) VALUES (1, 1, 1, 'a', 1, 1), (2, 2, 1, 'b', 2, 2);
             UPDATE Z_PRIMARYKEY SET Z_MAX = 2 WHERE Z_ENT = 1; \(Self.tree)
             """)
-        _ = try Migrator().run(PreparedMigration(path, versions: versions))
+        _ = try Migrator().run(PreparedMigration(path, versions: versions, options: .init(losses: .asTheVersionsSay())))
         #expect(try SQLiteShell.run(path, "SELECT Z_PK FROM Z_RT_Place_bounds") == "1\n")
     }
 
     @Test func `a mirror has the objects of the store that it follows`() throws {
         let places = try Places(Self.plain, history: true)
         let second = places.folder.path + "/second.sqlite"
-        _ = try StoreMirror.start(places.path, versions: places.versions, at: second)
+        _ = try StoreMirror.start(
+            places.path, versions: places.versions, at: second, options: .init(losses: .asTheVersionsSay()))
         #expect(
             try SQLiteShell.run(second, "SELECT name FROM sqlite_master WHERE name LIKE 'app%' ORDER BY 1")
                 == "app_code\napp_log\napp_log_what\napp_name\napp_trigger\napp_view\n")
@@ -214,7 +215,7 @@ struct KeptObjectsTests {
             CREATE TRIGGER Z_DA_ZVISIT_Place_total_PARAMETER_INSERT AFTER INSERT ON ZVISIT FOR EACH ROW BEGIN UPDATE ZPLACE SET ZTOTAL = 1 WHERE Z_PK = NEW.ZPLACE; SELECT NSCoreDataDATriggerUpdatedAffectedObjectValue('ZPLACE', Z_ENT, Z_PK, 'total', ZTOTAL) FROM ZPLACE WHERE Z_PK = NEW.ZPLACE; END
             """
         _ = try SQLiteShell.run(path, trigger)
-        _ = try Migrator().run(PreparedMigration(path, versions: versions))
+        _ = try Migrator().run(PreparedMigration(path, versions: versions, options: .init(losses: .asTheVersionsSay())))
         #expect(try SQLiteShell.run(path, "SELECT sql FROM sqlite_master WHERE type = 'trigger'") == trigger + "\n")
     }
 
@@ -272,7 +273,7 @@ struct KeptObjectsTests {
         ])
         try StoreMaker(versions.versions[0]).make(at: path)
         _ = try SQLiteShell.run(path, "CREATE UNIQUE INDEX Z_Place_UNIQUE_name ON ZPLACE (ZNAME COLLATE BINARY ASC)")
-        let prepared = try PreparedMigration(path, versions: versions)
+        let prepared = try PreparedMigration(path, versions: versions, options: .init(losses: .asTheVersionsSay()))
         _ = try Migrator().run(prepared)
         #expect(dropped(prepared) == ["Z_Place_UNIQUE_name"])
         #expect(try SQLiteShell.run(path, "SELECT name FROM sqlite_master WHERE name LIKE 'Z_Place%'") == "")

@@ -108,7 +108,7 @@ import Testing
     // MARK: - Inference
 
     @Test func `what an inferred migration removes is counted, values, links and objects`() throws {
-        let losses = try run(try Self.versions(hasOwner: false), .init())
+        let losses = try run(try Self.versions(hasOwner: false), .init(losses: .asTheVersionsSay()))
         #expect(
             losses == [
                 "links Item.owner 30 removed", "links Owner.items 30 removed", "values Item.note 15 removed",
@@ -124,7 +124,10 @@ import Testing
                     attributes: ["name", "price", "note"].map { .init(name: $0, type: .string) })
             ]))
         let versions = ModelVersions(versions: [try Self.version("1", price: .string, note: true), small])
-        #expect(try run(versions, .init()) == ["links Item.owner 30 removed", "rows Owner 6 removed"])
+        #expect(
+            try run(versions, .init(losses: .asTheVersionsSay())) == [
+                "links Item.owner 30 removed", "rows Owner 6 removed",
+            ])
     }
 
     @Test func `a to-one keeps one link of many, and the others are counted`() throws {
@@ -139,7 +142,7 @@ import Testing
                     relationships: [.init(name: "items", destinationEntityName: "Item", inverseName: "owner")]),
             ]))
         let versions = ModelVersions(versions: [try Self.version("1", price: .string, note: true), narrow])
-        #expect(try run(versions, .init()) == ["links Owner.items 24 narrowed"])
+        #expect(try run(versions, .init(losses: .asTheVersionsSay())) == ["links Owner.items 24 narrowed"])
         #expect(try SQLiteShell.run(store, "SELECT count(ZOWNER) FROM ZITEM") == "6\n")
     }
 
@@ -416,7 +419,7 @@ import Testing
 
     @Test func `a run with a budget counts the same, over all of its calls`() throws {
         let options = { () -> PreparedMigration.Options in
-            var options = PreparedMigration.Options()
+            var options = PreparedMigration.Options(losses: .asTheVersionsSay())
             options.continuesEarlierCall = true
             return options
         }()
@@ -435,7 +438,7 @@ import Testing
     }
 
     @Test func `a deferred migration names what leaves, and the call that drops it counts it`() throws {
-        var options = PreparedMigration.Options()
+        var options = PreparedMigration.Options(losses: .asTheVersionsSay())
         options.defersWork = true
         let versions = try Self.versions()
         let outcome = try Migrator().run(#require(try prepared(versions, options).migration()), on: store)

@@ -45,7 +45,8 @@ struct ObjectTrialTests {
 
         @discardableResult
         func migrate(inPlace: Bool = false) throws -> (plan: PreparedMigration, outcome: MigrationOutcome) {
-            let prepared = try PreparedMigration(path, versions: versions, to: "2")
+            let prepared = try PreparedMigration(
+                path, versions: versions, to: "2", options: .init(losses: .asTheVersionsSay()))
             let migration = try #require(try prepared.choosing(inPlace ? .inPlace : .cheapest).migration())
             return (prepared, try Migrator().run(migration, on: path))
         }
@@ -181,7 +182,8 @@ struct ObjectTrialTests {
         let versions = ModelVersions(versions: [
             library.version, ModelVersion(names: ["2"], model: try ManagedObjectModel(entities: entities)),
         ])
-        let prepared = try PreparedMigration(library.path, versions: versions)
+        let prepared = try PreparedMigration(
+            library.path, versions: versions, options: .init(losses: .asTheVersionsSay()))
         let outcome = try Migrator().run(try #require(try prepared.migration()), on: library.path)
         #expect(Set(outcome.losses.map(\.entityName)) == ["app_tag", "app_view"])
         #expect(
@@ -200,7 +202,8 @@ struct ObjectTrialTests {
                 names: ["2"],
                 model: try ManagedObjectModel(entities: notes.versions.versions[1].model.entities + [page])),
         ])
-        let prepared = try PreparedMigration(notes.path, versions: versions)
+        let prepared = try PreparedMigration(
+            notes.path, versions: versions, options: .init(losses: .asTheVersionsSay()))
         let outcome = try Migrator().run(prepared)
         #expect(Self.dropped(prepared) == ["ZPAGE", "page_key"])
         #expect(outcome.flatMap(\.losses).first { $0.entityName == "ZPAGE" }?.count == 1)
@@ -216,7 +219,7 @@ struct ObjectTrialTests {
             CREATE UNIQUE INDEX note_body ON ZNOTE (ZBODY); CREATE TABLE body_pin (b REFERENCES ZNOTE (ZBODY));
             CREATE TABLE note_pin (note INTEGER REFERENCES ZNOTE); CREATE TABLE old_pin (x REFERENCES nowhere);
             """, to: [Self.title], tag: false)
-        var options = PreparedMigration.Options()
+        var options = PreparedMigration.Options(losses: .asTheVersionsSay())
         options.defersWork = true
         let deferral = try PreparedMigration(notes.path, versions: notes.versions, options: options).deferral
         #expect(deferral?.reasons.contains("a foreign key of the table tag_pin would lead nowhere") == true)
@@ -316,7 +319,7 @@ struct ObjectTrialTests {
             """)
         let found = "SELECT rowid FROM note_search WHERE note_search MATCH "
         #expect(try SQLiteShell.run(path, "\(found) 'memo'; \(found) 'one'") == "2\n1\n")
-        _ = try Migrator().run(PreparedMigration(path, versions: versions))
+        _ = try Migrator().run(PreparedMigration(path, versions: versions, options: .init(losses: .asTheVersionsSay())))
         #expect(try SQLiteShell.run(path, "\(found) 'memo'; \(found) 'one'") == "1\n")
         #expect(try SQLiteShell.run(path, "INSERT INTO note_search (note_search) VALUES ('integrity-check')") == "")
         #expect(try SQLiteShell.run(path, "SELECT * FROM own_search") == "memo\n")
@@ -399,7 +402,8 @@ struct ObjectTrialTests {
                 SELECT value, 16001, iif(value > 2, 2, 1), value, 1 FROM generate_series(1, 5);
             INSERT INTO ATRANSACTION (Z_PK, Z_ENT) VALUES (1, 16002)
             """, to: [Self.title], history: true, tag: false)
-        let prepared = try PreparedMigration(notes.path, versions: notes.versions, to: "2")
+        let prepared = try PreparedMigration(
+            notes.path, versions: notes.versions, to: "2", options: .init(losses: .asTheVersionsSay()))
         let migration = try #require(try prepared.migration())
         let rehearsal = try Migrator().rehearse(migration, on: notes.path)
         let outcome = try Migrator().run(migration, on: notes.path)
@@ -442,7 +446,8 @@ struct ObjectTrialTests {
             CREATE TRIGGER app_write AFTER INSERT ON ZNOTE BEGIN
                 INSERT INTO app_log SELECT ZTITLE FROM ZNOTE INDEXED BY Z_Note_byTitle WHERE ZTITLE = NEW.ZTITLE; END;
             """)
-        let prepared = try PreparedMigration(path, versions: versions, to: "2")
+        let prepared = try PreparedMigration(
+            path, versions: versions, to: "2", options: .init(losses: .asTheVersionsSay()))
         _ = try Migrator().run(prepared)
         #expect(Self.dropped(prepared) == ["app_named", "app_write"])
         let written = try SQLiteShell.run(

@@ -84,7 +84,7 @@ struct RepeatedPairTests {
     }
 
     @Test func `work that waits keeps one of each when it is done`() throws {
-        var options = PreparedMigration.Options()
+        var options = PreparedMigration.Options(losses: .asTheVersionsSay())
         options.defersWork = true
         let prepared = try PreparedMigration(path, versions: versions, options: options)
         _ = try Migrator().run(#require(try prepared.migration()), on: path)

@@ -182,7 +182,7 @@ struct RunEstimateMatrixTests {
             let time = system.seconds(since: 0)
             list.withLock { $0.append(Told(progress: progress, time: time)) }
         })
-        var options = PreparedMigration.Options()
+        var options = PreparedMigration.Options(losses: .asTheVersionsSay())
         options.stopsAtEachVersion = kind == .chain
         options.defersWork = kind.isDeferred
         if kind == .policy {

@@ -28,7 +28,8 @@ public struct RunOptions: Sendable {
     /// The time that one call may take; nil for as long as it takes. A call that runs out of it reports
     /// ``MigrationReport/Outcome/paused``, and the next one continues.
     public var budget: Duration?
-    /// What a stage may lose although both versions have it and no code of the app has read it; added to the registry's.
+    /// The losses that are accepted, by the names of the older version; added to the registry's. A migration that would
+    /// lose any other objects, values or links is refused, unless an answer, a mapping model or a stage declares the loss.
     public var acceptedLosses = AcceptedLosses.none
     /// Whether the new store is compared with the old one, row by row; without it only its pages are checked.
     public var comparesStores = true

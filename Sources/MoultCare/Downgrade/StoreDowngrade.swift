@@ -67,7 +67,8 @@ package struct StoreDowngrade: Sendable {
             // In a plan the store's version is the first of two, whatever their age.
             let prepared = try PreparedMigration(
                 store, versions: ModelVersions(versions: [source, goal]), to: goal.name,
-                options: .init(isExperimental: true), system: system)
+                // What is lost is looked at below.
+                options: .init(losses: .asTheVersionsSay(), isExperimental: true), system: system)
             let losses = try Self.renamed(from: source, to: goal, versions, answers) + Self.losses(of: prepared, source)
             if losses.isEmpty, var migration = try prepared.migration() {
                 migration.operation = .downgrade

@@ -21,7 +21,6 @@ extension Verb {
         let prepared = try invocation.preparedMigration(console)
         try kept?.check(prepared)
         console.say(prepared.warnings)
-        try invocation.checkLosses(of: prepared)
         let progress = ProgressDisplay(console)
         defer { progress.end() }
         let outcome = try invocation.migrator.run(

@@ -74,7 +74,6 @@ extension Verb {
         let prepared = try invocation.preparedMigration(console)
         try kept?.check(prepared)
         console.say(prepared.warnings)
-        try invocation.checkLosses(of: prepared)
         if let path { return try migrate(prepared, into: path, invocation, console) }
         let plan = prepared.plan
         guard let migration = try prepared.migration() else {
@@ -156,14 +155,4 @@ extension Option {
 extension PreparedMigration {
     /// What the store says against it without standing in its way.
     var warnings: [Finding] { (bound?.rowFindings ?? []).filter { $0.severity == .warning } }
-}
-
-extension Invocation {
-    /// Refuses a migration with undeclared losses; a rehearsal loses nothing.
-    ///
-    /// - Throws: `lossNotAccepted`.
-    func checkLosses(of prepared: PreparedMigration) throws {
-        guard !self[.acceptLosses], !self[.dryRun] else { return }
-        if let refusal = prepared.undeclaredLosses(among: try prepared.foreseenLosses()) { throw refusal }
-    }
 }

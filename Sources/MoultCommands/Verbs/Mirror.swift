@@ -17,7 +17,10 @@ extension Verb {
 
     private static let startMirror = Verb(
         "start", "Make the second store by a migration to another version; from then on it follows the first.",
-        discussion: "The store is only read, and may be in use.",
+        discussion: """
+            The store is only read, and may be in use. As with moult migrate, a loss of objects, values or links has to
+            be declared.
+            """,
         operands: [.store], options: mirrorInput + [place],
         examples: ["moult mirror start forum.sqlite --model Forum.xcdatamodeld --at forum-new.sqlite"]
     ) { invocation, console in
@@ -125,7 +128,7 @@ extension Verb {
     }
 
     fileprivate static let mirrorInput: [Option] = [
-        .model, .target, .answers, .mapping, .experimental, .order,
+        .model, .target, .answers, .mapping, .experimental, .acceptLosses, .order,
     ]
     /// The same options after `start`, which has recorded what it was given.
     private static let laterInput: [Option] = [

@@ -108,11 +108,19 @@ extension Invocation {
             answers: try answers(for: versions, console), registered: registered ?? [], registry: registry,
             stopsAtEachVersion: self[.stops],
             isExperimental: self[.experimental], allowsCloudKit: self[.cloudKit])
+        options.remedies = .commandLine
         options.defersWork = self[.deferred]
         options.comparesUnwritten = try comparesUnwritten
         options.continuesEarlierCall = self[value: .budget] != nil
         options.choice =
             self[.inPlace] ? .inPlace : self[.normalise] || options.continuesEarlierCall ? .normalised : .cheapest
         return (versions, options)
+    }
+}
+
+extension MigrationRemedies {
+    fileprivate static let commandLine = MigrationRemedies(allowingCloudKit: "pass --cloudkit") {
+        "To declare it in moult.json: \"acceptedLosses\": \($0.swiftLiteral). To accept every loss of this migration: "
+            + "--accept-losses."
     }
 }

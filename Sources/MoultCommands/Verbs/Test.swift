@@ -50,8 +50,11 @@ extension Verb {
 
     /// - Returns: whether everything was kept.
     private static func testCrashes(_ invocation: Invocation, _ seconds: Double, _ console: Console) throws -> Bool {
-        let (versions, options) = try invocation.migrationInput(console)
-        let target = invocation[value: .target]
+        let (versions, given) = try invocation.migrationInput(console)
+        var acceptingAll = given
+        // On a copy nothing is lost.
+        acceptingAll.losses = .asTheVersionsSay()
+        let (options, target) = (acceptingAll, invocation[value: .target])
         let test = CrashTest(of: try invocation.required(Operand.store)) { store, system in
             let prepared = try PreparedMigration(
                 store, versions: versions, to: target, options: options, system: system)

@@ -52,7 +52,7 @@ public struct PersistentStoreMirror: Sendable {
     ) throws -> PreparedMigration.Options {
         PreparedMigration.Options(
             answers: try answers.map { try Answers(json: [UInt8]($0)) } ?? .none, registry: registry,
-            isExperimental: isExperimental)
+            losses: .asTheVersionsSay(), isExperimental: isExperimental)
     }
 
     /// Makes the second store by the migration to another version, and begins to follow the first.

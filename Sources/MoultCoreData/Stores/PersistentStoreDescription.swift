@@ -15,6 +15,7 @@ public final class PersistentStoreDescription: Sendable {
         var validatesAfterMigration = true
         var migrationProgress: (@Sendable (MigrationProgress) -> Void)?
         var isMigrationCancelled: (@Sendable () -> Bool)?
+        var migrationLosses: (@Sendable ([MigrationLoss]) -> Void)?
         var afterMigration: (@Sendable (ManagedObjectContext) throws -> Void)?
         var migrationAnswers: Data?
         var migrationRegistry = MigrationRegistry()
@@ -163,6 +164,14 @@ public final class PersistentStoreDescription: Sendable {
         set { state.withLock { $0.isMigrationCancelled = newValue } }
     }
 
+    /// Told what a migration has deleted, counted, once it is committed; not told of a migration that has lost nothing.
+    ///
+    /// ``MigrationHistory`` and the store's log have the same.
+    public var migrationLosses: (@Sendable ([MigrationLoss]) -> Void)? {
+        get { state.withLock { $0.migrationLosses } }
+        set { state.withLock { $0.migrationLosses = newValue } }
+    }
+
     /// Whether the migrated store is compared with the old one, row for row, before it takes its place.
     public var validatesAfterMigration: Bool {
         get { state.withLock { $0.validatesAfterMigration } }
@@ -184,9 +193,12 @@ public final class PersistentStoreDescription: Sendable {
         set { state.withLock { $0.migrationRegistry = newValue } }
     }
 
-    /// What a stage may lose although both versions have it and none of its code has read it.
+    /// The losses that are accepted, by the names of the older version.
     ///
-    /// What was lost is in the store's history: ``MigrationHistory``.
+    /// Without that, opening the store throws `lossNotAccepted` where a stage loses what both versions have and none of
+    /// its code has read; where the store's version is known only from the store itself, and objects, values or links
+    /// would be lost; and where another configuration has the entity of the objects. What was lost is told to
+    /// ``migrationLosses``, and is in the store's history: ``MigrationHistory``.
     public var acceptedLosses: AcceptedLosses {
         get { migrationRegistry.acceptedLosses }
         set { state.withLock { $0.migrationRegistry.acceptedLosses = newValue } }

@@ -33,11 +33,18 @@ public enum PersistentStoreOption {
     /// shows the form of an attribute (`AttributeDescription.uncertainty`). Core Data may refuse to open the store.
     public static let allowsUncertainVersionHashes = "MoultAllowsUncertainVersionHashesOption"
 
+    /// `[String]`: losses that a migration may bring, as ``AcceptedLosses`` names them. Core Data ignores the key.
+    public static let acceptedLosses = "MoultAcceptedLossesOption"
+
+    /// `Bool`: migrate a store that is mirrored to CloudKit. Moult renumbers the mirror's records where it has to, and
+    /// leaves them otherwise as they are. Core Data ignores the key.
+    public static let allowsCloudKitMigration = "MoultAllowsCloudKitMigrationOption"
+
     /// Every key there is.
     public static let all = [
         migratePersistentStoresAutomatically, inferMappingModelAutomatically, readOnly, timeout, sqlitePragmas,
         sqliteAnalyze, sqliteManualVacuum, historyTracking, forceDestroy, stagedMigrationManager,
-        deferredLightweightMigration, allowsUncertainVersionHashes,
+        deferredLightweightMigration, allowsUncertainVersionHashes, acceptedLosses, allowsCloudKitMigration,
     ]
 }
 
@@ -55,6 +62,8 @@ struct StoreOptions: Sendable {
     var forcesDestruction = false
     var defersMigration = false
     var allowsUncertainHashes = false
+    var acceptedLosses = AcceptedLosses.none
+    var allowsCloudKitMigration = false
     var stagedMigrationManager: StagedMigrationManager?
 
     /// - Parameter migratesByDefault: what holds where the options do not say.
@@ -75,6 +84,10 @@ struct StoreOptions: Sendable {
         case PersistentStoreOption.historyTracking: tracksHistory = try flag(value, key)
         case PersistentStoreOption.deferredLightweightMigration: defersMigration = try flag(value, key)
         case PersistentStoreOption.allowsUncertainVersionHashes: allowsUncertainHashes = try flag(value, key)
+        case PersistentStoreOption.allowsCloudKitMigration: allowsCloudKitMigration = try flag(value, key)
+        case PersistentStoreOption.acceptedLosses:
+            guard let places = value as? [String] else { throw wrong(value, key, "an array of texts") }
+            acceptedLosses = AcceptedLosses(places)
         case PersistentStoreOption.forceDestroy: forcesDestruction = try flag(value, key)
         case PersistentStoreOption.timeout:
             guard let seconds = NumberReading.double(value), seconds >= 0, seconds < 1e6 else {

@@ -26,6 +26,8 @@ package struct StoreOpening {
     package var adopting: ((StoreSnapshot, ModelVersions) throws -> ModelVersions)?
     /// Called before anything is done to a store that is behind, with the names of its version and of the one aimed at.
     package var willMigrate: ((_ from: String, _ to: String) throws -> Void)?
+    /// How the app allows what is refused.
+    package var remedies = MigrationRemedies.description
     package var system: any System = POSIXSystem()
 
     init(
@@ -126,7 +128,12 @@ package struct StoreOpening {
 extension StoreOpening {
     private func bringUpToDate(_ path: String) throws {
         guard let (migrator, prepared) = try preparedMigration(path) else { return }
-        _ = try migrator.run(prepared, observer)
+        tellLosses(of: try migrator.run(prepared, observer))
+    }
+
+    private func tellLosses(of outcomes: [MigrationOutcome]) {
+        let losses = outcomes.flatMap(\.losses)
+        if !losses.isEmpty { description?.migrationLosses?(losses) }
     }
 
     /// As much of the migration as there is time for.
@@ -138,7 +145,9 @@ extension StoreOpening {
         guard type == .sqlite, let url, url.path != "/dev/null", try system.exists(url.path),
             let (migrator, prepared) = try preparedMigration(url.path, continuesEarlierCall: true)
         else { return .nothingToDo }
-        return try migrator.run(prepared, within: .seconds(budget), since: started, observer)
+        let outcome = try migrator.run(prepared, within: .seconds(budget), since: started, observer)
+        if case .finished(let end, _) = outcome { tellLosses(of: [end]) }
+        return outcome
     }
 
     /// Nil if the store fits.
@@ -171,17 +180,28 @@ extension StoreOpening {
                 matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
             try willMigrate(start.map { versions.versions[$0].name } ?? "", target(in: versions) ?? "")
         }
+        var preparation = try preparation(for: snapshot, versions, registry)
+        preparation.continuesEarlierCall = continuesEarlierCall
+        try checkHashes()
+        return (migrator, try prepared(path, versions, preparation))
+    }
+
+    private func preparation(
+        for snapshot: StoreSnapshot, _ versions: ModelVersions, _ registry: MigrationRegistry
+    ) throws -> PreparedMigration.Options {
         let answers = try description?.migrationAnswers.map { try Answers(json: [UInt8]($0)) } ?? .none
         var preparation = PreparedMigration.Options(
-            answers: answers, registry: registry, stopsAtEachVersion: description?.stopsAtEachVersion ?? false)
+            answers: answers, registry: registry, losses: try lossPolicy(for: snapshot, versions),
+            stopsAtEachVersion: description?.stopsAtEachVersion ?? false)
         preparation.defersWork = options.defersMigration
-        preparation.continuesEarlierCall = continuesEarlierCall
         preparation.isExperimental = options.allowsUncertainHashes
+        preparation.allowsCloudKit = options.allowsCloudKitMigration
+        preparation.registry.acceptedLosses.formUnion(options.acceptedLosses)
+        preparation.remedies = remedies
         preparation.comparesStores = description?.validatesAfterMigration ?? true
         // The task is due from the very commit that migrates the store.
         if description?.afterMigration != nil { preparation.metadataEntries[StoreMetadata.taskKey] = .boolean(true) }
-        try checkHashes()
-        return (migrator, try prepared(path, versions, preparation))
+        return preparation
     }
 
     /// Nil if the metadata alone say that the store fits: what it holds besides is read when it is opened.
@@ -223,7 +243,14 @@ extension StoreOpening {
         }
         let snapshot = try StoreSnapshot(connection)
         var registry = description?.migrationRegistry ?? MigrationRegistry()
-        try checkMayMigrate(path, snapshot, versions(for: snapshot, addingStagesTo: &registry))
+        let versions = try versions(for: snapshot, addingStagesTo: &registry)
+        try checkMayMigrate(path, snapshot, versions)
+        let prepared = try inferringIfAllowed(path) {
+            try PreparedMigration(
+                overOpen: connection, versions: versions, to: target(in: versions),
+                options: preparation(for: snapshot, versions, registry), system: system)
+        }
+        if let refusal = try prepared.undeclaredFirstLosses() { throw refusal }
         return true
     }
 
@@ -264,7 +291,7 @@ extension StoreOpening {
         if let adopting { return try adopting(snapshot, known) }
         var list = known.versions
         if let cached = snapshot.cachedModel {
-            let own = ModelVersion(names: ["the store's own model"], model: cached)
+            let own = ModelVersion(names: [Self.ownModel], model: cached)
             let isOfStore = ModelVersions(versions: [own]).position(matching: snapshot.hashes) != nil
             if isOfStore {
                 try checkIsRelated(cached)
@@ -272,6 +299,19 @@ extension StoreOpening {
             }
         }
         return ModelVersions(versions: list)
+    }
+
+    /// The name of the version that is known only from the store.
+    private static let ownModel = "the store's own model"
+
+    /// What the app's own versions leave out goes, as in Core Data. Where the older version is known only from the store,
+    /// nobody has said that anything is to go: the store may be another app's, or the list of models a shorter one.
+    private func lossPolicy(for snapshot: StoreSnapshot, _ versions: ModelVersions) throws -> LossPolicy {
+        let start = versions.position(matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
+        if let start, versions.versions[start].name == Self.ownModel { return .refuseUndeclared }
+        let here = Set(try modelVersion().model.entities.map(\.name))
+        let elsewhere = model.entities.filter { !here.contains($0.name) }
+        return .asTheVersionsSay(elsewhere: Set(elsewhere.flatMap { [$0.name, $0.renamingIdentifier ?? $0.name] }))
     }
 
     /// A store that has nothing of the model is another app's, or another path was meant: inferred from its own model,
@@ -316,15 +356,23 @@ extension StoreOpening {
         }
     }
 
-    /// Plans, and takes registered mappings alone where none may be inferred.
-    ///
-    /// - Throws: `noPath` where inference is off and a version on the way has no registered mapping.
     private func prepared(
         _ path: String, _ versions: ModelVersions, _ preparation: PreparedMigration.Options
     ) throws -> PreparedMigration {
-        do {
-            let prepared = try PreparedMigration(
+        try inferringIfAllowed(path) {
+            try PreparedMigration(
                 path, versions: versions, to: target(in: versions), options: preparation, system: system)
+        }
+    }
+
+    /// Plans, and takes registered mappings alone where none may be inferred.
+    ///
+    /// - Throws: `noPath` where inference is off and a version on the way has no registered mapping.
+    private func inferringIfAllowed(
+        _ path: String, _ plan: () throws -> PreparedMigration
+    ) throws -> PreparedMigration {
+        do {
+            let prepared = try plan()
             let inferred = prepared.plan.edges.first(where: \.isInferable)
             if !options.infers, let inferred { throw notInferred(path, from: inferred.from, to: inferred.to) }
             return prepared
@@ -351,6 +399,17 @@ extension StoreOpening {
 }
 
 // MARK: - The migration
+
+extension MigrationRemedies {
+    /// For what has a ``PersistentStoreDescription``, or options by key.
+    static let description = MigrationRemedies(
+        allowingCloudKit: "set the store's option \(PersistentStoreOption.allowsCloudKitMigration) to true"
+    ) {
+        "If the store is another app's, open one of your own. Otherwise add the version of the model that the store is of, "
+            + "or accept the loss: acceptedLosses = \($0.swiftLiteral) of the description, or the store's option "
+            + "\(PersistentStoreOption.acceptedLosses) with the same value."
+    }
+}
 
 extension StoreOpening {
     private var observer: MigrationObserver {

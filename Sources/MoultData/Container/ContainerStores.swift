@@ -31,7 +31,8 @@ struct ContainerStores {
             let openings = try configurations.enumerated().compactMap { number, given -> StoreOpening? in
                 guard let one = given as? ModelConfiguration, !one.isStoredInMemoryOnly else { return nil }
                 return try opener.opening(
-                    at: one.url, configuration: parts.isEmpty ? nil : partName(number), isReadOnly: !one.allowsSave)
+                    at: one.url, configuration: parts.isEmpty ? nil : partName(number), isReadOnly: !one.allowsSave,
+                    allowing: AllowedMigration(one))
             }
             return try StoreOpening.migrate(openings, within: budget)
         } catch let error as MigrationError {
@@ -59,7 +60,7 @@ struct ContainerStores {
                     try makeFolder(of: configuration)
                     let store = try opener.open(
                         at: configuration.isStoredInMemoryOnly ? nil : configuration.url, configuration: part,
-                        isReadOnly: !configuration.allowsSave)
+                        isReadOnly: !configuration.allowsSave, allowing: AllowedMigration(configuration))
                     stores.append(store)
                     try coordinator.add(store.store)
                 }

@@ -25,6 +25,15 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
     /// True for a store that Apple's SwiftData opens too: models whose form there is not known are then refused, with
     /// the reason (``Schema/unknownMappings``). Moult's own.
     public var isSharedWithSwiftData = false
+    /// The losses that are accepted where the store is of no version of a plan, by the names of the store's own model:
+    /// `["Journal", "Item.note"]`. Moult's own.
+    ///
+    /// The models of such a store are known only from the store, which may be another app's. Without that, opening it
+    /// throws `lossNotAccepted` where objects, values or links would be lost.
+    public var acceptedLosses: AcceptedLosses = .none
+    /// Whether a store that is mirrored to CloudKit on Apple's systems is migrated. Moult renumbers the mirror's records
+    /// where it has to, and leaves them otherwise as they are. Moult's own.
+    public var allowsCloudKitMigration = false
 
     /// The name and the path of the store, which together identify the configuration.
     public var id: String { "\(name) \(url.path)" }

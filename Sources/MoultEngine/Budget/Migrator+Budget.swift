@@ -52,6 +52,7 @@ extension Migrator {
         _ migration: Migration, on store: String, _ limit: DeferredLimit, _ started: UInt64, mayStartOver: Bool,
         _ observer: MigrationObserver
     ) throws -> BudgetOutcome? {
+        if let refusal = migration.lossRefusal { throw refusal }
         let path = try StoreProbe.checkFile(store, system)
         try Preflight.checkFile(path, system)
         let lock = try StoreLock(path, system, patience: options.patience)

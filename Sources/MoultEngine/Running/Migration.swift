@@ -45,6 +45,8 @@ package struct Migration: Sendable {
     package var rowFacts: BoundPlan.RowFacts?
     /// Throws where the store is not the one that was planned for; called under the lock, before anything is done.
     package var precondition: @Sendable (Connection) throws -> Void
+    /// What a run is refused with, before the pass begins, because it would lose what it may not.
+    package var lossRefusal: MigrationError?
     /// Looks at the new store: `main` is the new one, the schema `source` the old one. In place there is no `source`.
     package var verification: Verification
     /// Throws where the steps have left what is no store of the version; told the digest of the catalogue before them.

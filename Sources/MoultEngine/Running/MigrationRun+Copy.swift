@@ -13,6 +13,7 @@ extension MigrationRun {
         defer { _ = try? proof.wait() }
         var backup: StoreBackup?
         let path = try migration.forEachPass(on: draft.store, named: sidecar.nameOfCopy, makeCopy) { pass, copy in
+            if let refusal = pass.lossRefusal { throw refusal }
             let isFirst = copy.source == draft.store
             rows += pass.script.rows
             try copy.perform(

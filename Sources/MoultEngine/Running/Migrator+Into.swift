@@ -16,6 +16,7 @@ extension Migrator {
     package func run(
         _ prepared: PreparedMigration, into path: String, _ observer: MigrationObserver = .none
     ) throws -> MigrationOutcome? {
+        if let refusal = try prepared.migration()?.lossRefusal { throw refusal }
         let store = prepared.store
         let target = Sidecar(store: path)
         let places = [path, target.support, target.folder]

@@ -20,6 +20,8 @@ extension Migrator {
         guard prepared.stopsAtEachVersion else {
             return [try run(whole, on: prepared.store, observer)]
         }
+        // Before the first stop, not at the one that would lose something.
+        if let refusal = whole.lossRefusal { throw refusal }
         var outcomes: [MigrationOutcome] = []
         let started = system.monotonicNanoseconds
         let count = prepared.plan.edges.count

@@ -23,11 +23,12 @@ package struct Migrator: Sendable {
     /// gone; a process that dies leaves them to the next run. No probe of the store may be open in this process:
     /// closing it would drop the locks of the run (``StoreProbe``).
     ///
-    /// - Throws: `locked`, `readOnly`, `hardLinked`, `insufficientStorage`, `tooManyAttempts` and what `precondition`
-    ///   throws before anything is done; `cancelled`, `migrationFailed` and what `verify` throws afterwards.
+    /// - Throws: `lossNotAccepted`, `locked`, `readOnly`, `hardLinked`, `insufficientStorage`, `tooManyAttempts` and what
+    ///   `precondition` throws before anything is done; `cancelled`, `migrationFailed` and what `verify` throws afterwards.
     package func run(_ migration: Migration, on store: String, _ observer: MigrationObserver = .none) throws
         -> MigrationOutcome
     {
+        if let refusal = migration.lossRefusal { throw refusal }
         let path = try StoreProbe.checkFile(store, system)
         try Preflight.checkFile(path, system)
         let lock = try StoreLock(path, system, patience: options.patience)

@@ -76,23 +76,25 @@ extension PreparedMigration {
         return losses
     }
 
-    /// The error for losses that were neither declared nor accepted; nil if there are none.
+    /// The error for losses of the first pass that are neither declared nor let pass by the policy.
+    package func undeclaredFirstLosses() throws -> MigrationError? {
+        guard let bound, let pass = plan.passes.first else { return nil }
+        return undeclaredLosses(among: foreseen(try bound.losses(options.choice), of: pass, hasCodeBefore: false))
+    }
+
+    /// The error for losses that are neither declared nor let pass by the policy; nil if there are none.
     package func undeclaredLosses(among losses: [ForeseenLoss]) -> MigrationError? {
-        let undeclared = losses.filter(\.isUndeclared).map(\.loss)
+        let undeclared = losses.filter { $0.isUndeclared && options.losses.refuses($0.loss) }.map(\.loss)
         guard let first = undeclared.first else { return nil }
         var places: [String] = []
         for loss in undeclared where !places.contains(loss.place) { places.append(loss.place) }
         let shown = undeclared.prefix(5).map(\.sentence).joined(separator: " ")
         let others = undeclared.count - 5
-        let list = places.map { "\"\($0)\"" }.joined(separator: ", ")
         return MigrationError(
             .lossNotAccepted,
             "The migration loses data that is not declared as lost. \(shown)"
                 + (others > 0 ? " And \(Quantity.count(others, "more loss", plural: "more losses"))." : ""),
-            place: first.place,
-            remedy:
-                "To declare it in moult.json: \"acceptedLosses\": [\(list)]. To accept every loss of this migration: "
-                + "--accept-losses.")
+            place: first.place, remedy: options.remedies.acceptingLosses(places))
     }
 
     /// Whether an answer says that the values of a property are dropped.
@@ -113,7 +115,7 @@ extension PreparedMigration {
         }
     }
 
-    private func foreseen(
+    func foreseen(
         _ losses: [MigrationLoss], of pass: MigrationPass, hasCodeBefore: Bool
     ) -> [ForeseenLoss] {
         let check = LossCheck(

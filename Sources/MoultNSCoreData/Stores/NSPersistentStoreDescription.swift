@@ -95,6 +95,8 @@ func storeOption(_ value: Any) -> (any Sendable)? {
     case let text as NSString: text.substring(from: 0)
     case let text as String: text
     case let texts as [String: String]: texts
+    case let texts as [String]: texts
+    case let texts as NSArray: texts.map { "\($0)" }
     case let texts as NSDictionary:
         texts.reduce(into: [String: String]()) { all, entry in
             if let key = entry.key as? String { all[key] = "\(entry.value)" }

@@ -31,7 +31,8 @@ public struct MigrationTest: Sendable {
                 remedy: "Make it with MigrationRegistry(models: …).")
         }
         store = path
-        let options = PreparedMigration.Options(registry: registry)
+        // The app has both versions.
+        let options = PreparedMigration.Options(registry: registry, losses: .asTheVersionsSay())
         run = { store, system in
             let prepared = try PreparedMigration(
                 store, versions: versions, to: target, options: options, system: system)

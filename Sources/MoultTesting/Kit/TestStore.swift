@@ -81,7 +81,8 @@ public final class TestStore: Sendable {
     @discardableResult
     public func migrate(to target: String? = nil) throws -> [MigrationLoss] {
         let prepared = try PreparedMigration(
-            path, versions: versions, to: target, options: PreparedMigration.Options(registry: registry))
+            path, versions: versions, to: target,
+            options: PreparedMigration.Options(registry: registry, losses: .asTheVersionsSay()))
         return try Migrator().run(prepared).flatMap(\.losses)
     }
 

@@ -56,7 +56,9 @@ import Testing
         return try told { system, tell in
             let prepared = try PreparedMigration(
                 url.path, versions: registry.modelVersions,
-                options: .init(registry: registry.migrationRegistry, stopsAtEachVersion: stopping), system: system)
+                options: .init(
+                    registry: registry.migrationRegistry, losses: .asTheVersionsSay(), stopsAtEachVersion: stopping),
+                system: system)
             _ = try Migrator(system: system).run(prepared, MigrationObserver(onProgress: tell))
         }
     }

@@ -45,7 +45,7 @@ private struct BudgetPair {
         var options = MigrationOptions()
         options.keysPerPiece = 5
         options.isSequential = true
-        var preparation = PreparedMigration.Options()
+        var preparation = PreparedMigration.Options(losses: .asTheVersionsSay())
         preparation.continuesEarlierCall = true
         // Half of them stop after each unit, the others where the time is over.
         let limit = seed % 2 == 0 ? DeferredLimit.one : .seconds(0.3)

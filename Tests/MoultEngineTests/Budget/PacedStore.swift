@@ -11,7 +11,7 @@ struct PacedStore {
     let fixture: EngineFixture
     var options: MigrationOptions
     var system: any System = POSIXSystem()
-    var preparation = PreparedMigration.Options()
+    var preparation = PreparedMigration.Options(losses: .asTheVersionsSay())
     var versions: ModelVersions
 
     init(rows: Int = 300, isWAL: Bool = false) throws {
@@ -60,7 +60,7 @@ struct PacedStore {
         for suffix in ["", "-wal", "-journal"] where FileManager.default.fileExists(atPath: store + suffix) {
             try FileManager.default.copyItem(atPath: store + suffix, toPath: copy + suffix)
         }
-        var options = PreparedMigration.Options()
+        var options = PreparedMigration.Options(losses: .asTheVersionsSay())
         options.choice = .normalised
         let prepared = try PreparedMigration(copy, versions: versions, options: options)
         _ = try Migrator().run(prepared)

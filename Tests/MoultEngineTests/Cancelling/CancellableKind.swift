@@ -32,7 +32,7 @@ struct CancellableKind: Sendable, CustomTestStringConvertible {
 
     private static func migrate(
         _ store: String, _ versions: ModelVersions, to target: String? = nil, _ system: any System,
-        _ observer: MigrationObserver, _ options: PreparedMigration.Options = .init()
+        _ observer: MigrationObserver, _ options: PreparedMigration.Options = .init(losses: .asTheVersionsSay())
     ) throws {
         let prepared = try PreparedMigration(store, versions: versions, to: target, options: options, system: system)
         _ = try Migrator(system: system).run(prepared, observer)
@@ -163,7 +163,7 @@ extension CancellableKind {
     }
 
     private static let putOff: Work = { store, system, observer in
-        var options = PreparedMigration.Options()
+        var options = PreparedMigration.Options(losses: .asTheVersionsSay())
         options.defersWork = true
         try migrate(store, try DeferrableVersions.make(), system, observer, options)
     }

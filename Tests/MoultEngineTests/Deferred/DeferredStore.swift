@@ -39,7 +39,7 @@ struct DeferredStore {
         _ versions: ModelVersions, to target: String? = nil, defers: Bool = true, normalises: Bool = true,
         comparesUnwritten: Bool = false
     ) throws -> PreparedMigration {
-        var options = PreparedMigration.Options()
+        var options = PreparedMigration.Options(losses: .asTheVersionsSay())
         options.comparesUnwritten = comparesUnwritten
         options.defersWork = defers
         options.choice = normalises ? .normalised : .cheapest

@@ -29,7 +29,9 @@ struct MirrorBadInputTests {
         let fixture = try MirrorFixture()
         let name = URL(fileURLWithPath: fixture.store).deletingPathExtension().path
         let error = failure {
-            _ = try StoreMirror.start(fixture.store, versions: fixture.versions, at: name + ".other")
+            _ = try StoreMirror.start(
+                fixture.store, versions: fixture.versions, at: name + ".other",
+                options: .init(losses: .asTheVersionsSay()))
         }
         #expect(error?.code == .usage && error?.message.contains("external data") == true)
     }
@@ -97,7 +99,9 @@ struct MirrorBadInputTests {
             other.versions[0], ModelVersion(names: ["on"], model: other.versions[1].model),
         ])
         #expect(failure { _ = try StoreMirror(of: fixture.store, versions: renamed) }?.code == .planStale)
-        _ = try Migrator().run(try PreparedMigration(fixture.store, versions: fixture.versions))
+        _ = try Migrator().run(
+            try PreparedMigration(
+                fixture.store, versions: fixture.versions, options: .init(losses: .asTheVersionsSay())))
         #expect(failure { _ = try mirror.synchronise() }?.code == .mirrorDiverged)
     }
 
@@ -111,7 +115,10 @@ struct MirrorBadInputTests {
                 generate_series(1, 2) WHERE Z_NAME = 'Tag';
             UPDATE Z_PRIMARYKEY SET Z_MAX = Z_MAX + 2 WHERE Z_NAME = 'Tag'
             """)
-        let error = failure { _ = try StoreMirror.start(fixture.store, versions: unique, at: fixture.second) }
+        let error = failure {
+            _ = try StoreMirror.start(
+                fixture.store, versions: unique, at: fixture.second, options: .init(losses: .asTheVersionsSay()))
+        }
         #expect(error?.code == .dataConflict)
         #expect(!FileManager.default.fileExists(atPath: fixture.second))
         #expect(failure { _ = try fixture.mirror() }?.code == .usage)

@@ -36,7 +36,9 @@ final class MirrorFixture {
         ])
     }
 
-    func start() throws -> StoreMirror { try StoreMirror.start(store, versions: versions, at: second) }
+    func start() throws -> StoreMirror {
+        try StoreMirror.start(store, versions: versions, at: second, options: .init(losses: .asTheVersionsSay()))
+    }
 
     func mirror() throws -> StoreMirror { try StoreMirror(of: store, versions: versions) }
 
@@ -51,7 +53,9 @@ final class MirrorFixture {
 
     /// What the sqlite3 shell finds in every table of the second store, without the row that holds the mirror's mark, and the
     /// same of a fresh migration of the first.
-    func hashes(_ options: PreparedMigration.Options = .init()) throws -> (second: String, fresh: String) {
+    func hashes(_ options: PreparedMigration.Options = .init(losses: .asTheVersionsSay())) throws -> (
+        second: String, fresh: String
+    ) {
         let folder = try ScratchFolder()
         let fresh = try Self.copy(store, to: folder.path + "/fresh.sqlite")
         let support = self.folder.path + "/.Books_SUPPORT"
@@ -64,7 +68,7 @@ final class MirrorFixture {
     }
 
     func expectEqual(
-        _ note: String = "", options: PreparedMigration.Options = .init(),
+        _ note: String = "", options: PreparedMigration.Options = .init(losses: .asTheVersionsSay()),
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         let (mine, fresh) = try hashes(options)

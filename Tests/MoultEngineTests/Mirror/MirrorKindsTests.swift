@@ -77,7 +77,8 @@ struct MirrorKindsTests {
             UPDATE Z_PRIMARYKEY SET Z_MAX = Z_MAX + 3 WHERE Z_NAME = 'Tag';
             UPDATE ZTAG SET ZWORD = 'w' || Z_PK
             """)
-        var mirror = try StoreMirror.start(fixture.store, versions: unique, at: fixture.second)
+        var mirror = try StoreMirror.start(
+            fixture.store, versions: unique, at: fixture.second, options: .init(losses: .asTheVersionsSay()))
         _ = try SQLiteShell.run(
             fixture.store,
             "UPDATE ZTAG SET ZWORD = 'w' || ((SELECT min(Z_PK) + max(Z_PK) FROM ZTAG) - Z_PK), Z_OPT = Z_OPT + 1")

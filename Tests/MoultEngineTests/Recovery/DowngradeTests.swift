@@ -38,7 +38,8 @@ struct DowngradeTests {
             INSERT INTO ZAUTHOR (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (1, 1, 1, 'a');
             UPDATE Z_PRIMARYKEY SET Z_MAX = 200 WHERE Z_ENT < 16000
             """)
-        let prepared = try PreparedMigration(fixture.store, versions: versions)
+        let prepared = try PreparedMigration(
+            fixture.store, versions: versions, options: .init(losses: .asTheVersionsSay()))
         let outcome = try Migrator().run(try #require(try prepared.migration()), on: fixture.store)
         return (fixture, versions, try #require(outcome.backup))
     }
@@ -83,7 +84,8 @@ struct DowngradeTests {
         _ = try fixture.shell(
             "INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, \(columns)) VALUES (1, 1, 1, \(values)); UPDATE Z_PRIMARYKEY SET Z_MAX = 1"
         )
-        let prepared = try PreparedMigration(fixture.store, versions: versions)
+        let prepared = try PreparedMigration(
+            fixture.store, versions: versions, options: .init(losses: .asTheVersionsSay()))
         _ = try Migrator().run(try #require(try prepared.migration()), on: fixture.store)
         let downgrade = try StoreDowngrade(fixture.store, versions: versions, to: "1")
         switch downgrade.way {
@@ -163,7 +165,8 @@ struct DowngradeTests {
             INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZNAME) SELECT value, 1, 1, 'n' FROM generate_series(1, 20);
             UPDATE Z_PRIMARYKEY SET Z_MAX = 20
             """)
-        _ = try Migrator().run(PreparedMigration(folder.store, versions: versions))
+        _ = try Migrator().run(
+            PreparedMigration(folder.store, versions: versions, options: .init(losses: .asTheVersionsSay())))
         _ = try SQLiteShell.run(
             folder.store,
             """
@@ -220,7 +223,8 @@ struct DowngradeTests {
             UPDATE Z_PRIMARYKEY SET Z_MAX = 45 WHERE Z_ENT < 16000
             """)
         func migrate() throws -> MigrationOutcome {
-            let prepared = try PreparedMigration(fixture.store, versions: versions)
+            let prepared = try PreparedMigration(
+                fixture.store, versions: versions, options: .init(losses: .asTheVersionsSay()))
             return try Migrator().run(try #require(try prepared.migration()), on: fixture.store)
         }
         func earlier() throws -> [EarlierLosses] {

@@ -190,7 +190,7 @@ struct HistoryDamageTests {
         let library = try library()
         try library.shell(damage.sql)
         let versions = try versions(library)
-        var options = PreparedMigration.Options()
+        var options = PreparedMigration.Options(losses: .asTheVersionsSay())
         options.defersWork = way == .deferred
         let prepared = try PreparedMigration(library.path, versions: versions, options: options)
         let isCounter = damage.place == "TRANSACTION"

@@ -73,7 +73,9 @@ struct TakenPathTests {
         // The locks of both stores.
         let before = try names(fixture.folder.path).union(["Books.sqlite.moult", "Library.store.moult"])
         try expectKept(at: fixture.second, beside: before) { system in
-            _ = try StoreMirror.start(fixture.store, versions: fixture.versions, at: fixture.second, system: system)
+            _ = try StoreMirror.start(
+                fixture.store, versions: fixture.versions, at: fixture.second,
+                options: .init(losses: .asTheVersionsSay()), system: system)
         }
     }
 

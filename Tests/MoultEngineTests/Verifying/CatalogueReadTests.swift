@@ -56,7 +56,7 @@ struct CatalogueReadTests {
     }
 
     private func finish(_ path: String, _ versions: ModelVersions) throws {
-        var options = PreparedMigration.Options()
+        var options = PreparedMigration.Options(losses: .asTheVersionsSay())
         options.defersWork = true
         let prepared = try PreparedMigration(path, versions: versions, options: options)
         _ = try Migrator().run(#require(try prepared.migration()), on: path)
@@ -80,7 +80,7 @@ struct CatalogueReadTests {
             let versions = try Self.versions(entities)
             let maker = try StoreMaker(versions.versions[0])
             try maker.make(at: path)
-            var options = PreparedMigration.Options()
+            var options = PreparedMigration.Options(losses: .asTheVersionsSay())
             options.defersWork = true
             return try PreparedMigration(path, versions: versions, options: options).deferral
         }

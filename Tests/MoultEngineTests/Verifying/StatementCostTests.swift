@@ -40,7 +40,8 @@ struct StatementCostTests {
     }
 
     private func migrate(_ store: ManyLinksStore, _ versions: ModelVersions) throws {
-        let prepared = try PreparedMigration(store.path, versions: versions)
+        let prepared = try PreparedMigration(
+            store.path, versions: versions, options: .init(losses: .asTheVersionsSay()))
         _ = try Migrator().run(#require(try prepared.migration()), on: store.path)
     }
 
@@ -98,7 +99,7 @@ struct StatementCostTests {
     @Test(arguments: gaps(2))
     func `a deferred migration and what it leaves to do`(gap: ManyLinksStore.Gap) throws {
         try compare("narrowed", gap) { store, versions in
-            var options = PreparedMigration.Options()
+            var options = PreparedMigration.Options(losses: .asTheVersionsSay())
             options.defersWork = true
             let prepared = try PreparedMigration(store.path, versions: versions, options: options)
             _ = try Migrator().run(#require(try prepared.migration()), on: store.path)
@@ -118,7 +119,9 @@ struct StatementCostTests {
 
     @Test func `a mirror and its comparison`() throws {
         try compare("rebuilt", .none) { store, versions in
-            var mirror = try StoreMirror.start(store.path, versions: versions, at: store.folder.path + "/Second.store")
+            var mirror = try StoreMirror.start(
+                store.path, versions: versions, at: store.folder.path + "/Second.store",
+                options: .init(losses: .asTheVersionsSay()))
             _ = try store.shell(
                 """
                 UPDATE ZTAG SET ZWORD = 'other ' || Z_PK WHERE Z_PK % 3 = 0;

@@ -84,7 +84,9 @@ extension VersionRegistry {
         register(in: &registry)
         let prepared = try PreparedMigration(
             url.path, versions: modelVersions, to: status.target.description,
-            options: .init(registry: registry, stopsAtEachVersion: stopsAtEachVersion), system: system)
+            options: .init(
+                registry: registry, losses: .asTheVersionsSay(), stopsAtEachVersion: stopsAtEachVersion),
+            system: system)
         let keepsBackup = path.contains(where: \.backupRequired)
         _ = try Migrator(options: MigrationOptions(isFrugal: !keepsBackup), system: system).run(prepared, observer)
         return path

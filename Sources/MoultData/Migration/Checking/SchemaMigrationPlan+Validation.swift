@@ -33,6 +33,8 @@ extension SchemaMigrationPlan {
                 matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
             return try position == nil ? UnknownStore(snapshot).versions(adoptedBy: known, of: plan.name) : known
         }
-        _ = try PreparedMigration(url.path, versions: versions, options: .init(registry: registry)).migration()
+        // As a container opens the store.
+        let options = PreparedMigration.Options(registry: registry, isExperimental: true)
+        _ = try PreparedMigration(url.path, versions: versions, options: options).migration()
     }
 }

@@ -1,4 +1,5 @@
 package import MoultCoreData
+import MoultEngine
 import MoultModel
 import MoultSystem
 import MoultTransform
@@ -20,6 +21,8 @@ package struct StoreOpener {
     /// Nil without a plan.
     private var plan: ResolvedPlan?
     private var registry = MoultTransform.MigrationRegistry()
+    /// Told what a migration has deleted.
+    private var onLosses: (@Sendable ([MigrationLoss]) -> Void)?
 
     /// - Parameters:
     ///   - configurations: which entities each of several stores holds, by name; empty where one store holds all.
@@ -36,6 +39,8 @@ package struct StoreOpener {
         resolved.checkDrift(of: schema)
         if let error = resolved.error { throw store.flatMap(resolved.error(countedIn:)) ?? error }
         registry.add(resolved)
+        nonisolated(unsafe) let given = plan
+        onLosses = { given.didLose($0) }
         self.plan = resolved
     }
 
@@ -49,9 +54,11 @@ package struct StoreOpener {
     ///   be migrated and only opened for reading; `noPath`, `cannotInfer`, `dataConflict`, `stageFailed` if the plan
     ///   does not bring it here; `locked` where somebody else has it.
     package func open(
-        at url: URL?, configuration: String? = nil, isReadOnly: Bool = false
+        at url: URL?, configuration: String? = nil, isReadOnly: Bool = false,
+        allowing allowed: AllowedMigration = .init()
     ) throws -> MoultCoreData.PersistentStore {
-        var opening = try opening(at: url, configuration: configuration, isReadOnly: isReadOnly)
+        var opening = try opening(
+            at: url, configuration: configuration, isReadOnly: isReadOnly, allowing: allowed)
         do {
             guard let logged = logger.map(LoggedOpening.init) else { return try opening.open() }
             if plan?.missingStages == nil { opening.willMigrate = logged.begin }
@@ -68,7 +75,9 @@ package struct StoreOpener {
     }
 
     /// How a store is opened, or migrated before that.
-    func opening(at url: URL?, configuration: String?, isReadOnly: Bool) throws -> StoreOpening {
+    func opening(
+        at url: URL?, configuration: String?, isReadOnly: Bool, allowing allowed: AllowedMigration
+    ) throws -> StoreOpening {
         let description = PersistentStoreDescription(url: url)
         description.configuration = configuration
         description.isReadOnly = isReadOnly
@@ -78,11 +87,38 @@ package struct StoreOpener {
         description.migrationProgress = onProgress
         description.isMigrationCancelled = isCancelled
         description.migrationRegistry = registry
+        description.migrationLosses = onLosses
+        description.acceptedLosses.formUnion(allowed.losses)
+        description.setOption(allowed.cloudKit, forKey: PersistentStoreOption.allowsCloudKitMigration)
         var opening = try StoreOpening(
             description, model: model, versions: plan.map { ModelVersions(versions: $0.versions) })
         opening.system = system
+        opening.remedies = .modelConfiguration
         if let error = plan?.missingStages { opening.willMigrate = { _, _ in throw error } }
         if let plan { opening.adopting = { try UnknownStore($0).versions(adoptedBy: $1, of: plan.name) } }
         return opening
+    }
+}
+
+/// What a configuration allows the migration of its store.
+package struct AllowedMigration {
+    var losses = AcceptedLosses.none
+    var cloudKit = false
+
+    package init() {}
+
+    init(_ configuration: ModelConfiguration) {
+        losses = configuration.acceptedLosses
+        cloudKit = configuration.allowsCloudKitMigration
+    }
+}
+
+extension MigrationRemedies {
+    fileprivate static let modelConfiguration = MigrationRemedies(
+        allowingCloudKit: "set allowsCloudKitMigration of the ModelConfiguration"
+    ) {
+        "If the store is another app's, give the ModelConfiguration a name or a URL of its own. If a model is missing, add "
+            + "it to the container. Otherwise add the models of the store's version to a SchemaMigrationPlan, or accept "
+            + "the loss: acceptedLosses = \($0.swiftLiteral) of the ModelConfiguration."
     }
 }

@@ -16,6 +16,9 @@ public protocol SchemaMigrationPlan {
     /// What a stage may lose although both versions have it and none of its code has read it; nothing where a plan does
     /// not say: `["Habit.target"]`.
     static var acceptedLosses: AcceptedLosses { get }
+    /// Told what the migration of a store has deleted, counted, once it is committed; not told of a migration that has
+    /// lost nothing. What a later version leaves out is deleted.
+    static func didLose(_ losses: [MigrationLoss])
 }
 
 extension SchemaMigrationPlan {
@@ -23,4 +26,6 @@ extension SchemaMigrationPlan {
     public static var answers: [MigrationAnswer] { [] }
     /// No loss.
     public static var acceptedLosses: AcceptedLosses { .none }
+    /// Does nothing.
+    public static func didLose(_ losses: [MigrationLoss]) {}
 }

@@ -1,0 +1,22 @@
+/// How the users of a face allow what a migration is refused for.
+package struct MigrationRemedies: Sendable {
+    /// Says how losses at these places are accepted, in whole sentences.
+    package var acceptingLosses: @Sendable (_ places: [String]) -> String
+    /// How the migration of a store that is mirrored to CloudKit is allowed, as the beginning of a request.
+    package var allowingCloudKit: String
+
+    package init(allowingCloudKit: String, acceptingLosses: @escaping @Sendable (_ places: [String]) -> String) {
+        self.allowingCloudKit = allowingCloudKit
+        self.acceptingLosses = acceptingLosses
+    }
+
+    /// For programs that call the engine's public face.
+    package static let library = MigrationRemedies(allowingCloudKit: "set allowsCloudKit of the run's options") {
+        "To accept the loss, set acceptedLosses of the run's options or of the registry: \($0.swiftLiteral)."
+    }
+}
+
+extension [String] {
+    /// As an array in Swift, and in JSON.
+    package var swiftLiteral: String { "[\(map { "\"\($0)\"" }.joined(separator: ", "))]" }
+}
