@@ -72,7 +72,7 @@ package struct LintRule: Sendable {
     }
 
     /// Whether its findings are losses, which an app can declare.
-    var isOfLoss: Bool { ["DATA001", "DATA002", "DATA003", "DATA004", "DATA005"].contains(code) }
+    var isOfLoss: Bool { ["DATA001", "DATA002", "DATA003", "DATA004", "DATA005", "DATA012"].contains(code) }
 
     /// The page of the rule, relative to the folder of the documentation.
     package var page: String { "Lint/\(code).md" }

@@ -13,6 +13,9 @@ extension ModelChange {
             return "The \(kind.noun) \(place) moves here from \(old ?? "")."
         case .state:
             return "\(place) becomes \(new ?? ""); it was \(old ?? "")."
+        case .left:
+            return "The entity \(place) leaves the configuration \(old ?? ""), whose stores lose its objects; it is in "
+                + "\(new.map { "the configuration \($0)" } ?? "no configuration") now."
         case .value:
             let whose = entity == nil ? [kind.noun, member].compactMap { $0 }.joined(separator: " ") : nil
             return valueSentence(whose.map { "The \($0)" } ?? "The \(kind.noun) of \(subject)")
@@ -31,7 +34,7 @@ extension ModelChange {
 
 extension ModelChange.Kind {
     enum Shape {
-        case added, removed, renamed, moved
+        case added, removed, renamed, moved, left
         /// A switch, whose two positions are words: optional and required.
         case state
         /// Anything that has a value.
@@ -49,6 +52,7 @@ extension ModelChange.Kind {
             .removed
         case .entityRenamed, .attributeRenamed, .relationshipRenamed: .renamed
         case .attributeMoved, .relationshipMoved: .moved
+        case .entityLeft: .left
         case .abstract, .externalStorage, .preservesValueInHistory, .cloudEncryption, .scalar, .cardinality, .order,
             .optional, .transient, .indexed, .spotlight, .externalRecord, .syncable:
             .state
@@ -63,7 +67,7 @@ extension ModelChange.Kind {
     /// The thing that changes, in the field's own words.
     package var noun: String {
         switch self {
-        case .entityAdded, .entityRemoved, .entityRenamed: "entity"
+        case .entityAdded, .entityRemoved, .entityRenamed, .entityLeft: "entity"
         case .attributeAdded, .attributeRemoved, .attributeRenamed, .attributeMoved: "attribute"
         case .relationshipAdded, .relationshipRemoved, .relationshipRenamed, .relationshipMoved: "relationship"
         case .fetchedPropertyAdded, .fetchedPropertyRemoved, .fetchedProperty: "fetched property"

@@ -95,6 +95,7 @@ extension ModelChange {
         case constraintAdded = "uniqueness-constraint-added"
         case constraintRemoved = "uniqueness-constraint-removed"
 
+        case entityLeft = "entity-left-configuration"
         case configurationAdded = "configuration-added"
         case configurationRemoved = "configuration-removed"
         case configuration = "configuration-changed"

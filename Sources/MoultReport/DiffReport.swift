@@ -52,6 +52,9 @@ package struct DiffReport: Sendable {
 
     private var verdict: String {
         if diff.hashed.isEmpty { return "A store of either opens with the other." }
+        if diff.hashed.allSatisfy({ [.entityLeft, .configuration].contains($0.kind) }) {
+            return "A store of either opens with the other, unless it was opened with one of these configurations."
+        }
         if inferred.mapping != nil { return "The mapping can be inferred." }
         let parts = [
             questions.isEmpty ? nil : Quantity.count(questions.count, "question") + " to answer",

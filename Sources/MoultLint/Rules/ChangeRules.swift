@@ -21,6 +21,8 @@ enum ChangeRules {
 
     static func unique(_ step: LintStep) -> [LintMatch] { risks(step, "DATA007") }
 
+    static func leftConfiguration(_ step: LintStep) -> [LintMatch] { risks(step, "DATA012") }
+
     static func conversions(_ step: LintStep) -> [LintMatch] { risks(step, "DATA008") }
 
     /// The join tables within one entity whose name depends on properties that are others now.

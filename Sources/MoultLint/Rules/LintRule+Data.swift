@@ -186,5 +186,28 @@ extension LintRule {
                 from: "<entity name=\"Book\"/>\n<entity name=\"Film\"/>",
                 to: "<entity name=\"Book\"/>\n<entity name=\"Film\"/>\n<entity name=\"Novel\" parentEntity=\"Book\"/>"),
             check: .step(ChangeRules.moved)),
+        LintRule(
+            "DATA012", .warning, "Entity leaves a configuration",
+            meaning: """
+                An entity stays in the model and leaves a configuration. The stores of a configuration hold its entities \
+                only: the migration of such a store drops the entity's table with all its objects. They do not go to the \
+                store of another configuration.
+                """,
+            onDevice: "The objects of the entity are gone after the update.",
+            remedy: "Leave the entity in the configuration, or let the app copy its objects to the other store before.",
+            failing: LintExample(from: stores(local: ["Draft", "User"]), to: stores(local: ["User"], hasNote: true)),
+            corrected: LintExample(
+                from: stores(local: ["Draft", "User"]), to: stores(local: ["Draft", "User"], hasNote: true)),
+            check: .step(ChangeRules.leftConfiguration)),
     ]
+
+    /// Drafts and users, of which one store has these; the second version has an attribute more.
+    private static func stores(local: [String], hasNote: Bool = false) -> String {
+        let note = "\n    <attribute name=\"note\" optional=\"YES\" attributeType=\"String\"/>\n"
+        let members = local.map { "    <memberEntity name=\"\($0)\"/>\n" }.joined()
+        let shared = local.contains("Draft") ? "" : "    <memberEntity name=\"Draft\"/>\n"
+        return "<entity name=\"Draft\"/>\n<entity name=\"User\">\(hasNote ? note : "")</entity>\n"
+            + "<configuration name=\"Local\">\n\(members)</configuration>\n"
+            + "<configuration name=\"Shared\">\n\(shared)</configuration>"
+    }
 }

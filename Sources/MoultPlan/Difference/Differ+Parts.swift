@@ -51,7 +51,7 @@ extension Differ {
     private mutating func compareLists<Part>(
         _ old: [Part], _ new: [Part], name: (Part) -> String, entity: String?,
         kinds: (added: ModelChange.Kind, removed: ModelChange.Kind, changed: ModelChange.Kind),
-        text: (Part) -> String
+        hashed: Set<String> = [], text: (Part) -> String
     ) {
         let before = Dictionary(old.map { (name($0), text($0)) }) { first, _ in first }
         let after = Dictionary(new.map { (name($0), text($0)) }) { first, _ in first }
@@ -59,7 +59,9 @@ extension Differ {
             let (was, becomes) = (before[member], after[member])
             guard was != becomes else { continue }
             let kind = was == nil ? kinds.added : becomes == nil ? kinds.removed : kinds.changed
-            report(ModelChange(kind, entity: entity, member: member, old: was, new: becomes, isHashed: false))
+            report(
+                ModelChange(
+                    kind, entity: entity, member: member, old: was, new: becomes, isHashed: hashed.contains(member)))
         }
     }
 }
@@ -69,9 +71,16 @@ extension Differ {
 extension Differ {
     mutating func compareModels() {
         let (old, new) = (correspondence.source.model, correspondence.destination.model)
+        compareConfigurations(old, new)
         compareLists(
             old.configurations, new.configurations, name: \.name, entity: nil,
-            kinds: (.configurationAdded, .configurationRemoved, .configuration)
+            kinds: (.configurationAdded, .configurationRemoved, .configuration),
+            // A store of the configuration has the hashes of its entities only.
+            hashed: Set(
+                new.configurations.filter { configuration in
+                    old.entities(inConfiguration: configuration.name).map { Set($0.map(\.name)) }
+                        .map { $0 != Set(configuration.entityNames) } == true
+                }.map(\.name))
         ) { configuration in
             configuration.entityNames.sorted { $0.precedesInByteOrder($1) }.joined(separator: ", ")
                 + (configuration.usedWithCloudKit ? " with CloudKit" : "")
@@ -92,6 +101,21 @@ extension Differ {
             ModelChange(
                 .versionIdentifiers, old: text(old.versionIdentifiers), new: text(new.versionIdentifiers),
                 isHashed: false))
+    }
+
+    /// The entities that stay in the model and leave a configuration, whose stores lose their objects.
+    private mutating func compareConfigurations(_ old: ManagedObjectModel, _ new: ManagedObjectModel) {
+        for configuration in new.configurations {
+            let held = Set(configuration.entityNames)
+            for name in old.entities(inConfiguration: configuration.name)?.map(\.name) ?? [] {
+                guard let heir = correspondence.entityDestinations[name], !held.contains(heir) else { continue }
+                let others = new.configurations.filter { $0.entityNames.contains(heir) }.map(\.name)
+                report(
+                    ModelChange(
+                        .entityLeft, entity: heir, old: configuration.name,
+                        new: others.isEmpty ? nil : others.joinedNames, isHashed: true, losesData: true))
+            }
+        }
     }
 
     private func text(_ identifiers: [String]) -> String? {

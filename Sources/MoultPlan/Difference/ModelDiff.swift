@@ -6,7 +6,7 @@ package struct ModelDiff: Sendable, Equatable {
     package let from: String
     package let to: String
     /// Entities in the order of their names, then the model as a whole.
-    package let changes: [ModelChange]
+    package internal(set) var changes: [ModelChange]
 
     /// - Parameter answers: recorded answers about the two versions; what is not answered counts as removed and added.
     /// - Throws: `usage` if an answer fits no question that the versions have.

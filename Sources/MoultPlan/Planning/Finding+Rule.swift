@@ -28,7 +28,8 @@ extension Finding {
             "lost-in-stage": "DATA010", "checksum-twice": "OPEN007", "class-renamed": "INFER001",
         ]
         let changes: [ModelChange.Kind: String] = [
-            .entityRemoved: "DATA001", .attributeRemoved: "DATA002", .relationshipRemoved: "DATA002",
+            .entityRemoved: "DATA001", .entityLeft: "DATA012", .attributeRemoved: "DATA002",
+            .relationshipRemoved: "DATA002",
             .transient: "DATA003", .derivation: "DATA003", .type: "DATA003", .attributeMoved: "DATA003",
             .relationshipMoved: "DATA003", .destination: "DATA003", .cardinality: "DATA004", .maximumCount: "DATA004",
             .order: "DATA005",
