@@ -46,6 +46,8 @@ package struct PreparedMigration: Sendable {
         /// Whether to use what an earlier call with a budget found in the rows, if no process has written to the store
         /// since.
         package var continuesEarlierCall = false
+        /// What the store is to hold, where the caller knows; nil for the configuration that it is of now.
+        package var part: StorePart?
 
         package init(
             answers: Answers = .none, registered: [RegisteredStage] = [],
@@ -139,11 +141,11 @@ package struct PreparedMigration: Sendable {
                 versions, from: snapshot.metadata.hashes ?? VersionHashes(read: [:]),
                 identifiers: snapshot.metadata.versionIdentifiers, to: target, answers: options.answers,
                 registered: options.registered + (try options.registry.stages(in: versions)),
-                stops: options.stopsAtEachVersion)
+                stops: options.stopsAtEachVersion, as: options.part)
             let known = options.continuesEarlierCall ? try MigrationCheckpoint.rowFacts(of: path, plan, system) : nil
             bound = try plan.passes.first.map { pass in
                 try PreparedMigration.bind(
-                    pass, over: snapshot, connection, options,
+                    pass, of: plan, over: snapshot, connection, options,
                     deferring: options.defersWork
                         && PreparedMigration.reasonsAgainstDeferring(plan, options).isEmpty, known)
             }
@@ -153,19 +155,20 @@ package struct PreparedMigration: Sendable {
 
     /// A pass without a schema change is bound as the mapping that leaves everything as it is.
     static func bind(
-        _ pass: MigrationPass, over snapshot: StoreSnapshot, _ connection: Connection, _ options: Options,
-        deferring: Bool = false, _ known: BoundPlan.RowFacts? = nil
+        _ pass: MigrationPass, of plan: MigrationPlan, over snapshot: StoreSnapshot, _ connection: Connection,
+        _ options: Options, deferring: Bool = false, _ known: BoundPlan.RowFacts? = nil
     ) throws -> BoundPlan {
         switch pass.work {
         case .mapping(let mapping):
-            try BoundPlan(
+            return try BoundPlan(
                 mapping, from: pass.older, to: pass.newer, over: snapshot, connection: connection,
-                experimental: options.isExperimental, defersWork: deferring, known: known)
+                experimental: options.isExperimental, defersWork: deferring, known: known, as: plan.part(after: pass))
         case .none:
+            let version = try pass.older.held(by: snapshot.hashes)
             // It writes no hash.
-            try BoundPlan(
-                ResolvedMapping(identityOf: pass.older.model), from: pass.older, to: pass.older, over: snapshot,
-                connection: connection, experimental: true, known: known)
+            return try BoundPlan(
+                ResolvedMapping(identityOf: version.model), from: version, to: version, over: snapshot,
+                connection: connection, experimental: true, known: known, as: .whole)
         }
     }
 
@@ -257,7 +260,7 @@ package struct PreparedMigration: Sendable {
         guard plan.passes.indices.contains(position + 1) else { return nil }
         let pass = plan.passes[position + 1]
         return { connection in
-            let bound = try Self.bind(pass, over: StoreSnapshot(connection), connection, options)
+            let bound = try Self.bind(pass, of: plan, over: StoreSnapshot(connection), connection, options)
             var migration = try migration(bound, position + 1, ledger, workingCopy: connection.path)
             migration.lossRefusal = undeclaredLosses(
                 among: foreseen(

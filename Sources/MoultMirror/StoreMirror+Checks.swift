@@ -50,10 +50,7 @@ extension StoreMirror {
                     + "\(record.uuid).", route.primary,
                 "Restore the store, or stop the mirror and start a new one.")
         }
-        guard
-            snapshot.hashes.isCompatible(with: route.from.hashes)
-                || route.from.configuration(matching: snapshot.hashes) != nil
-        else {
+        guard snapshot.hashes.isCompatible(with: route.from.hashes) else {
             throw diverged(
                 "The store is no longer of version \(route.from.name): it was migrated.", route.primary,
                 "Stop the mirror and start a new one from the store's current version.")

@@ -31,10 +31,11 @@ extension StoreMirror {
                 remedy: "Name another version with --to.")
         }
         let uuid = try StoreProbe.read(path, system: system) { try StoreMetadata(from: $0.connection).uuid }
-        let record = MirrorRecord(
+        var record = MirrorRecord(
             identifier: system.uniqueName(), state: .starting, second: second, uuid: uuid,
             from: prepared.plan.from.name, to: prepared.plan.to.name, plan: prepared.plan.digest.hexadecimal,
             startedAt: system.now.iso8601, input: input)
+        if case .configuration(let name) = prepared.plan.part { record.configuration = name }
         var mirror = StoreMirror(path, record, versions, options, system)
         mirror.isCancelled = isCancelled
         // What is refused makes nothing next to the second path; a start that died is looked at under the lock.

@@ -36,6 +36,7 @@ package struct StoreMirror: Sendable {
         self.options = options
         // The losses were looked at when the mirror was begun. What is written since is lost only with the first store.
         self.options.losses = .asTheVersionsSay()
+        self.options.part = record.part
         self.system = system
     }
 
@@ -120,8 +121,8 @@ extension StoreMirror {
                 place: store,
                 remedy: "Use that model and mapping, or stop the mirror and start a new one.")
         }
-        return MirrorRoute(
-            plan, hasRules: !options.registry.rules.isEmpty, store: store, second: record.second)
+        return try MirrorRoute(
+            plan, hasRules: !options.registry.rules.isEmpty, store: store, second: record.second, as: record.part)
     }
 
     /// The way of the present state.

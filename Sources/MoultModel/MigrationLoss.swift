@@ -31,6 +31,9 @@ public struct MigrationLoss: Sendable, Hashable {
     public enum Reason: String, Sendable, Hashable, CaseIterable {
         /// The new version does not have the entity, or does not store the property.
         case removed
+        /// Both versions have the entity, and the new one has it in another configuration, whose objects are in another
+        /// store.
+        case otherConfiguration
         /// Both versions have it, and nothing carries it over.
         case dropped
         /// The relationship becomes to-one and keeps one destination; or it becomes a to-many without inverse, and each
@@ -64,7 +67,7 @@ public struct MigrationLoss: Sendable, Hashable {
     /// The name of the version that does not have it any more.
     public var version: String
     /// The name of the code that dropped the objects, and why; the type that values cannot be converted to; SQLite's
-    /// reason for ``Reason/conflict``; why links are ``Reason/narrowed`` where no to-one is the reason; the words of a constraint, without its literals.
+    /// reason for ``Reason/conflict``; the configuration that has the entity for ``Reason/otherConfiguration``; why links are ``Reason/narrowed`` where no to-one is the reason; the words of a constraint, without its literals.
     public var detail: String?
     /// Whether the app's own code read the values before they left.
     public var isReadByCode = false
@@ -118,6 +121,9 @@ extension MigrationLoss: CustomStringConvertible {
         case (.history, _):
             return "\(amount) of \(place) in persistent history \(areDeleted): the entity is not carried over."
         case (.rows, .removed): return "\(amount) of \(place) \(areDeleted): \(newVersion) does not have the entity."
+        case (.rows, .otherConfiguration):
+            return "\(amount) of \(place) \(areDeleted): in \(newVersion) the entity is in "
+                + "\(detail.map { "the configuration \($0)" } ?? "no configuration"), not in that of the store."
         case (.rows, .unexplained):
             return "\(amount) of the table \(place) \(areDeleted): no entity of the model has the table."
         case (.rows, .byCode): return "\(amount) of \(place) \(areDeleted) by \(detail ?? "the app's own code")."
@@ -138,7 +144,7 @@ extension MigrationLoss: CustomStringConvertible {
             return
                 "\(amount) in the column \(propertyName ?? "") of \(entityName) \(areDeleted): the column belongs to "
                 + "no property of the model."
-        case (_, .removed):
+        case (_, .removed), (_, .otherConfiguration):
             return "\(amount) of \(place) \(areDeleted): \(newVersion) does not store the \(noun).\(read)"
         case (_, .dropped), (_, .byCode), (_, .conflict):
             return "\(amount) of \(place) \(areLost): both versions have the \(noun), and nothing carries the "

@@ -9,6 +9,8 @@ public struct ModelVersion: Sendable, Equatable {
     package private(set) var namesakes: [ModelVersion] = []
     /// Whether it lies inside a store, which is not the only one to have a version of that name.
     package var isInsideStore = false
+    /// The model that this one is the part of that a store holds; nil where this is all of it.
+    var whole: ManagedObjectModel?
 
     package init(names: [String], model: ManagedObjectModel, hashes: VersionHashes? = nil) {
         self.names = names
@@ -34,14 +36,6 @@ public struct ModelVersion: Sendable, Equatable {
         version.model = namesake.model
         version.names = [name] + names.filter { $0 != name }
         return version
-    }
-
-    /// The configuration whose entities, with equal hashes, are just those of a store.
-    package func configuration(matching hashes: VersionHashes) -> Configuration? {
-        model.configurations.first { configuration in
-            !configuration.entityNames.isEmpty && Set(configuration.entityNames) == Set(hashes.entities.keys)
-                && hashes.entities.allSatisfy { self.hashes.entities[$0.key] == $0.value }
-        }
     }
 }
 
@@ -87,24 +81,14 @@ public struct ModelVersions: Sendable, Equatable {
     /// The position of the version that goes by `name`.
     package func position(named name: String) -> Int? { versions.firstIndex { $0.names.contains(name) } }
 
-    /// The position of the version whose hashes equal a store's; otherwise of the last version that has a configuration
-    /// of just the store's entities with equal hashes, for a store that was opened with that configuration.
-    ///
-    /// - Parameter identifiers: what the store's metadata call its version. Of several versions with equal hashes,
-    ///   which differ by what an app's code made of the data, it is the one that they name, otherwise the first.
+    /// The position of a store's version: see ``place(of:identifiers:as:toward:)``.
     package func position(matching hashes: VersionHashes, identifiers: [String] = []) -> Int? {
-        let matching = versions.indices.filter { versions[$0].hashes.isCompatible(with: hashes) }
-        if matching.count > 1,
-            let named = matching.last(where: { versions[$0].model.isIdentified(by: identifiers) })
-        {
-            return named
-        }
-        return matching.first ?? versions.lastIndex { $0.configuration(matching: hashes) != nil }
+        place(of: hashes, identifiers: identifiers)?.position
     }
 }
 
 extension ManagedObjectModel {
-    fileprivate func isIdentified(by identifiers: [String]) -> Bool {
+    func isIdentified(by identifiers: [String]) -> Bool {
         versionIdentifiers.contains { !$0.isEmpty && identifiers.contains($0) }
     }
 }

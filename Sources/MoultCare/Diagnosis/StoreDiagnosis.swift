@@ -103,10 +103,9 @@ struct DiagnosisSite {
                 error as? MigrationError
                 ?? MigrationError(.inputOutput, "\(error)", place: store, remedy: "Check the cause.")
         }
-        let position = snapshot.flatMap { snapshot in
-            versions?.position(matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
+        let known = snapshot.flatMap { snapshot in
+            versions?.place(of: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)?.version
         }
-        let known = position.flatMap { versions?.versions[$0] }
         version = known ?? snapshot.flatMap { try? $0.ownVersion().calledTheStoresOwn }
     }
 

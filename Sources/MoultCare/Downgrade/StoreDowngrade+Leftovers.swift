@@ -38,7 +38,8 @@ extension StoreDowngrade {
 
     /// - Throws: `dataConflict` if what was written since has no place in the older version.
     private static func requireSound(_ connection: Connection, _ goal: ModelVersion) throws {
-        let layout = try StoreLayout(actual: StoreSnapshot(connection), model: goal.model)
+        let snapshot = try StoreSnapshot(connection)
+        let layout = try StoreLayout(actual: snapshot, model: goal.held(by: snapshot.hashes).model)
         let verifier = StoreVerifier(connection, shape: StoreShape(layout, withObjects: false))
         guard let first = try verifier.rows().first(where: { $0.finding.severity == .error }) else { return }
         throw MigrationError(

@@ -46,11 +46,14 @@ package struct StoreDowngrade: Sendable {
         migrator: Migrator = Migrator()
     ) throws {
         let system = migrator.system
-        let goal = versions.versions[try versions.target(named: target)]
+        let goal = versions.taking(target).versions[try versions.target(named: target)]
         to = goal.name
-        let source = try StoreProbe.read(store, system: system) { try Self.version(of: $0, in: versions) }
+        let (source, held) = try StoreProbe.read(store, system: system) { try Self.version(of: $0, in: versions) }
         from = source.name
-        let isSame = source.hashes.isCompatible(with: goal.hashes)
+        let configuration = versions.place(of: held)?.configuration
+        let part = configuration.map(StorePart.configuration) ?? .whole
+        let wanted = try goal.restricted(to: part).hashes
+        let isSame = wanted.isCompatible(with: configuration == nil ? source.hashes : held)
         earlierLosses = isSame ? [] : try EarlierLosses.all(of: store, since: goal, in: versions, migrator)
         isWayForwardKnown = try Self.isWayForwardKnown(store, to: source, in: versions, system)
         guard !isSame else {
@@ -64,11 +67,13 @@ package struct StoreDowngrade: Sendable {
             return
         }
         do {
+            // What is lost is looked at below.
+            var options = PreparedMigration.Options(losses: .asTheVersionsSay(), isExperimental: true)
+            options.part = part
             // In a plan the store's version is the first of two, whatever their age.
             let prepared = try PreparedMigration(
-                store, versions: ModelVersions(versions: [source, goal]), to: goal.name,
-                // What is lost is looked at below.
-                options: .init(losses: .asTheVersionsSay(), isExperimental: true), system: system)
+                store, versions: ModelVersions(versions: [source, goal]), to: goal.name, options: options,
+                system: system)
             let losses = try Self.renamed(from: source, to: goal, versions, answers) + Self.losses(of: prepared, source)
             if losses.isEmpty, var migration = try prepared.migration() {
                 migration.operation = .downgrade
@@ -81,7 +86,7 @@ package struct StoreDowngrade: Sendable {
         {
             losses = ["There is no reverse mapping: \(error.message)"]
         }
-        let hashes = goal.hashes.entities.mapValues(\.base64)
+        let hashes = wanted.entities.mapValues(\.base64)
         let backups = try migrator.backups(of: store)
         // Only one that can be restored is an offer.
         let matching = try backups.list().last { backup in
@@ -151,8 +156,11 @@ package struct StoreDowngrade: Sendable {
         return last.map { $0.to == version.name || versions.position(named: version.name) == nil } ?? false
     }
 
-    private static func version(of probe: StoreProbe, in versions: ModelVersions) throws -> ModelVersion {
-        try StoreSnapshot(probe.connection).version(in: versions)
+    private static func version(
+        of probe: StoreProbe, in versions: ModelVersions
+    ) throws -> (ModelVersion, VersionHashes) {
+        let snapshot = try StoreSnapshot(probe.connection)
+        return (try snapshot.version(in: versions), snapshot.hashes)
     }
 
     private static func checkIsAhead(

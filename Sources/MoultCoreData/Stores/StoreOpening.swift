@@ -38,7 +38,8 @@ package struct StoreOpening {
         self.versions = versions
         self.url = url
         self.type = type
-        self.configuration = configuration
+        // Core Data's name for none.
+        self.configuration = configuration == "PF_DEFAULT_CONFIGURATION_NAME" ? nil : configuration
         self.options = options
     }
 
@@ -118,8 +119,17 @@ package struct StoreOpening {
     }
 
     /// The part of the model that the store holds.
-    private func modelVersion() throws -> ModelVersion {
-        try configuration.map { try version.restricted(to: $0) } ?? version
+    private func modelVersion() throws -> ModelVersion { try version.restricted(to: part) }
+
+    private var part: StorePart { configuration.map(StorePart.configuration) ?? .whole }
+
+    /// The place of a store among versions, as one that is opened with the configuration.
+    private func place(
+        of hashes: VersionHashes, _ metadata: StoreMetadata, in versions: ModelVersions
+    ) -> StorePlace? {
+        versions.place(
+            of: hashes, identifiers: metadata.versionIdentifiers, as: part,
+            toward: target(in: versions).flatMap(versions.position(named:)))
     }
 }
 
@@ -176,9 +186,8 @@ extension StoreOpening {
         if fits && !isBehindByName(snapshot.hashes, snapshot.metadata, versions) { return nil }
         try checkMayMigrate(path, snapshot, versions)
         if let willMigrate {
-            let start = versions.position(
-                matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
-            try willMigrate(start.map { versions.versions[$0].name } ?? "", target(in: versions) ?? "")
+            let start = place(of: snapshot.hashes, snapshot.metadata, in: versions)
+            try willMigrate(start?.version.name ?? "", target(in: versions) ?? "")
         }
         var preparation = try preparation(for: snapshot, versions, registry)
         preparation.continuesEarlierCall = continuesEarlierCall
@@ -191,8 +200,9 @@ extension StoreOpening {
     ) throws -> PreparedMigration.Options {
         let answers = try description?.migrationAnswers.map { try Answers(json: [UInt8]($0)) } ?? .none
         var preparation = PreparedMigration.Options(
-            answers: answers, registry: registry, losses: try lossPolicy(for: snapshot, versions),
+            answers: answers, registry: registry, losses: lossPolicy(for: snapshot, versions),
             stopsAtEachVersion: description?.stopsAtEachVersion ?? false)
+        preparation.part = part
         preparation.defersWork = options.defersMigration
         preparation.isExperimental = options.allowsUncertainHashes
         preparation.allowsCloudKit = options.allowsCloudKitMigration
@@ -220,15 +230,16 @@ extension StoreOpening {
             hashes.fits(try modelVersion().hashes)
         else { return false }
         let known = knownVersions
-        return known.position(matching: hashes) != nil && !isBehindByName(hashes, metadata, known)
+        return place(of: hashes, metadata, in: known) != nil && !isBehindByName(hashes, metadata, known)
     }
 
     /// Whether the store is of an earlier one of several versions with the model's hashes, as its metadata say.
     private func isBehindByName(
         _ hashes: VersionHashes, _ metadata: StoreMetadata, _ versions: ModelVersions
     ) -> Bool {
-        let position = versions.position(matching: hashes, identifiers: metadata.versionIdentifiers)
-        guard let position, let target = target(in: versions).flatMap(versions.position(named:)) else { return false }
+        guard let position = place(of: hashes, metadata, in: versions)?.position,
+            let target = target(in: versions).flatMap(versions.position(named:))
+        else { return false }
         return position < target
     }
 
@@ -287,14 +298,13 @@ extension StoreOpening {
     /// one to be opened with.
     private func versions(for snapshot: StoreSnapshot) throws -> ModelVersions {
         let known = knownVersions
-        guard known.position(matching: snapshot.hashes) == nil else { return known }
+        guard place(of: snapshot.hashes, snapshot.metadata, in: known) == nil else { return known }
         if let adopting { return try adopting(snapshot, known) }
         var list = known.versions
         if let cached = snapshot.cachedModel {
             let own = ModelVersion(names: [Self.ownModel], model: cached)
-            let isOfStore = ModelVersions(versions: [own]).position(matching: snapshot.hashes) != nil
-            if isOfStore {
-                try checkIsRelated(cached)
+            if ModelVersions(versions: [own]).place(of: snapshot.hashes, as: part) != nil {
+                try checkIsRelated(own.held(by: snapshot.hashes).model)
                 list.insert(own, at: max(list.count - 1, 0))
             }
         }
@@ -306,12 +316,9 @@ extension StoreOpening {
 
     /// What the app's own versions leave out goes, as in Core Data. Where the older version is known only from the store,
     /// nobody has said that anything is to go: the store may be another app's, or the list of models a shorter one.
-    private func lossPolicy(for snapshot: StoreSnapshot, _ versions: ModelVersions) throws -> LossPolicy {
-        let start = versions.position(matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
-        if let start, versions.versions[start].name == Self.ownModel { return .refuseUndeclared }
-        let here = Set(try modelVersion().model.entities.map(\.name))
-        let elsewhere = model.entities.filter { !here.contains($0.name) }
-        return .asTheVersionsSay(elsewhere: Set(elsewhere.flatMap { [$0.name, $0.renamingIdentifier ?? $0.name] }))
+    private func lossPolicy(for snapshot: StoreSnapshot, _ versions: ModelVersions) -> LossPolicy {
+        let start = place(of: snapshot.hashes, snapshot.metadata, in: versions)
+        return start?.version.name == Self.ownModel ? .refuseUndeclared : .asTheVersionsSay(holdsOthers: true)
     }
 
     /// A store that has nothing of the model is another app's, or another path was meant: inferred from its own model,
@@ -341,7 +348,7 @@ extension StoreOpening {
     private func checkMayMigrate(_ path: String, _ snapshot: StoreSnapshot, _ versions: ModelVersions) throws {
         let status = try VersionStatus(
             of: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers, in: versions,
-            target: target(in: versions))
+            target: target(in: versions), as: part)
         let code: MigrationError.Code = if case .behind = status { .migrationRequired } else { .storeAhead }
         if options.isReadOnly {
             throw MigrationError(

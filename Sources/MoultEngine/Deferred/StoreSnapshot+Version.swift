@@ -6,9 +6,7 @@ extension StoreSnapshot {
     ///
     /// - Throws: `storeUnknown` if nothing says what model the store has.
     package func version(in versions: ModelVersions?) throws -> ModelVersion {
-        if let versions, let position = versions.position(matching: hashes, identifiers: metadata.versionIdentifiers) {
-            return versions.versions[position]
-        }
+        if let place = versions?.place(of: hashes, identifiers: metadata.versionIdentifiers) { return place.version }
         guard let own = try? ownVersion().calledTheStoresOwn else {
             throw MigrationError.storeUnknown(nearest: versions?.nearest(to: hashes))
         }

@@ -48,9 +48,9 @@ extension Migrator {
         let snapshot = try StoreProbe.read(store, system: system) { try StoreSnapshot($0.connection) }
         let identifiers = snapshot.metadata.versionIdentifiers
         if let versions = try versions(),
-            let position = versions.position(matching: snapshot.hashes, identifiers: identifiers)
+            let place = versions.place(of: snapshot.hashes, identifiers: identifiers)
         {
-            return versions.versions[position].name
+            return place.version.name
         }
         let hashes = snapshot.hashes.entities.mapValues(\.base64)
         if let known = try backups(of: store).list().last(where: { $0.manifest.versionHashes == hashes }) {

@@ -51,6 +51,7 @@ package final class StoreRepair: Sendable {
                 throw StoreProbe.disturbed(probe.path)
             }
             try PreparedMigration.refuse(snapshot, .init())
+            let version = try version.held(by: snapshot.hashes)
             let schema = try SchemaRepair(snapshot, model: version.model, rules, over: probe.connection)
             let rows =
                 try schema.breaksReading

@@ -68,15 +68,9 @@ package struct RuleAudit: Sendable {
 }
 
 extension ObjectStore {
-    /// - Parameter version: of the store, which may hold only one configuration of it.
     fileprivate convenience init(probing probe: StoreProbe, _ version: ModelVersion, on system: any System) throws {
-        var model = version.model
-        let hashes = try StoreSnapshot(probe.connection).hashes
-        if !version.hashes.isCompatible(with: hashes), let part = version.configuration(matching: hashes) {
-            model = try version.restricted(to: part.name).model
-        }
         try self.init(
-            over: probe.connection, model: model, external: ExternalStorage(store: probe.path), on: system)
+            over: probe.connection, model: version.model, external: ExternalStorage(store: probe.path), on: system)
     }
 }
 

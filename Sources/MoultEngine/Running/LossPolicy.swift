@@ -7,17 +7,17 @@ import MoultModel
 package enum LossPolicy: Sendable, Hashable {
     /// Any loss of objects, values or links that nothing declares.
     case refuseUndeclared
-    /// Only the objects of entities that another configuration of the model has. What a version leaves out is deleted, as
-    /// in Core Data. It is meant for an app that has both versions itself.
+    /// What a version leaves out is deleted, as in Core Data. It is meant for an app that has both versions itself.
     ///
-    /// - Parameter elsewhere: these entities, by their names in the older version.
-    case asTheVersionsSay(elsewhere: Set<String> = [])
+    /// - Parameter holdsOthers: whether the objects of entities are refused that are in another configuration of the
+    ///   new version.
+    case asTheVersionsSay(holdsOthers: Bool = false)
 
     /// Whether a loss that nothing declares is refused.
     func refuses(_ loss: MigrationLoss) -> Bool {
         switch self {
         case .refuseUndeclared: true
-        case .asTheVersionsSay(let elsewhere): loss.kind == .rows && elsewhere.contains(loss.entityName)
+        case .asTheVersionsSay(let holdsOthers): holdsOthers && loss.reason == .otherConfiguration
         }
     }
 }

@@ -17,10 +17,11 @@ extension Migration {
         code: @escaping @Sendable (MigrationSite, ManagedObjectModel) throws -> Void
     ) {
         @Sendable func bound(_ connection: Connection) throws -> BoundPlan {
-            try BoundPlan(
-                ResolvedMapping(identityOf: version.model), from: version, to: version,
-                over: StoreSnapshot(connection), connection: connection, experimental: true,
-                makesHistory: false)
+            let snapshot = try StoreSnapshot(connection)
+            let version = try version.held(by: snapshot.hashes)
+            return try BoundPlan(
+                ResolvedMapping(identityOf: version.model), from: version, to: version, over: snapshot,
+                connection: connection, experimental: true, makesHistory: false, as: .whole)
         }
         self.init(from: version.name, to: version.name, verification: .none)
         reason = .repair

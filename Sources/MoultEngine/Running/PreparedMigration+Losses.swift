@@ -39,7 +39,7 @@ package struct ForeseenLoss: Sendable, Hashable {
     fileprivate var isUndeclared: Bool {
         guard !isDeclared, fate == .allowed, loss.count != 0, loss.isPutOff || loss.count != nil else { return false }
         switch loss.reason {
-        case .removed, .dropped, .narrowed, .redirected, .notConvertible, .unexplained:
+        case .removed, .otherConfiguration, .dropped, .narrowed, .redirected, .notConvertible, .unexplained:
             return [.rows, .values, .links, .order].contains(loss.kind)
         case .conflict: return loss.kind == .table
         case .repeated, .byCode: return false
@@ -94,7 +94,9 @@ extension PreparedMigration {
             .lossNotAccepted,
             "The migration loses data that is not declared as lost. \(shown)"
                 + (others > 0 ? " And \(Quantity.count(others, "more loss", plural: "more losses"))." : ""),
-            place: first.place, remedy: options.remedies.acceptingLosses(places))
+            place: first.place,
+            remedy: (undeclared.compactMap(\.copying) + [options.remedies.acceptingLosses(places)])
+                .joined(separator: " "))
     }
 
     /// Whether an answer says that the values of a property are dropped.
@@ -110,7 +112,7 @@ extension PreparedMigration {
 
     private func counted(_ pass: MigrationPass) throws -> [MigrationLoss] {
         try StoreProbe.read(store, system: system) { probe in
-            try Self.bind(pass, over: StoreSnapshot(probe.connection), probe.connection, options)
+            try Self.bind(pass, of: plan, over: StoreSnapshot(probe.connection), probe.connection, options)
                 .losses(options.choice)
         }
     }

@@ -47,6 +47,7 @@ package struct StoreAudit: Sendable {
         withValues: Bool = false, checksPages: Bool = true, indexes: [IndexFault]? = nil, on system: any System
     ) throws {
         let snapshot = try StoreSnapshot(connection)
+        let model = try ModelVersion(names: [""], model: model).held(by: snapshot.hashes).model
         var gaps = SchemaGaps()
         let completed = try StoreLayout(completing: snapshot, model: model, gaps: &gaps)
         guard !gaps.breaksReading else {

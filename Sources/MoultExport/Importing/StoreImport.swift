@@ -40,16 +40,19 @@ package final class StoreImport {
         throws
     {
         // Nobody may look at the store by other ways once it is open.
-        let contents = try StoreProbe.read(path, system: system) {
-            try StoreContents($0, in: ModelVersions(versions: [version]))
+        let (contents, model) = try StoreProbe.read(path, system: system) { probe in
+            let hashes = try StoreSnapshot(probe.connection).hashes
+            return (
+                try StoreContents(probe, in: ModelVersions(versions: [version])), try version.held(by: hashes).model
+            )
         }
         properties = Dictionary(
             contents.entities.map { entity in
                 let renamed = entity.columns.compactMap { column in column.property.map { (column.name, $0) } }
                 return (entity.name, Dictionary(renamed, uniquingKeysWith: { first, _ in first }))
             }, uniquingKeysWith: { first, _ in first })
-        store = try ObjectStore(path, model: version.model, on: system)
-        let coordinator = ObjectCoordinator(model: version.model)
+        store = try ObjectStore(path, model: model, on: system)
+        let coordinator = ObjectCoordinator(model: model)
         try coordinator.add(store)
         context = ObjectContext(coordinator: coordinator)
         self.isExact = isExact

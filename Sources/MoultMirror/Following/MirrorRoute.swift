@@ -1,6 +1,7 @@
 import MoultEngine
 import MoultModel
 import MoultPlan
+import MoultStore
 
 /// From which store to which a mirror goes at present, and by what mapping.
 struct MirrorRoute: Sendable {
@@ -18,15 +19,18 @@ struct MirrorRoute: Sendable {
     let keepsUnfilled: Bool
 
     /// The way from the first store to the second.
-    init(_ plan: MigrationPlan, hasRules: Bool, store: String, second: String) {
-        (primary, replica, from, to) = (store, second, plan.from, plan.to)
+    ///
+    /// - Throws: `unsupported` where a version lacks the configuration that the stores hold.
+    init(_ plan: MigrationPlan, hasRules: Bool, store: String, second: String, as part: StorePart) throws {
+        (primary, replica) = (store, second)
+        (from, to) = (try plan.from.restricted(to: part), try plan.to.restricted(to: part))
         keepsUnfilled = false
         guard let pass = plan.passes.first, plan.passes.count == 1, case .mapping(let mapping) = pass.work else {
             self.mapping = nil
             obstacle = "The migration takes \(plan.passes.count) passes."
             return
         }
-        self.mapping = mapping
+        self.mapping = mapping.restricted(from: from.model, to: to.model)
         obstacle =
             if let step = pass.steps.first {
                 "The step \(step.name) may change any object."

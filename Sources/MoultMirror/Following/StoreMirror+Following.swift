@@ -84,9 +84,6 @@ extension StoreMirror {
     func script(of route: MirrorRoute, over snapshot: StoreSnapshot) throws -> (PartialScript?, String?) {
         guard let mapping = route.mapping else { return (nil, route.obstacle) }
         if let obstacle = route.obstacle { return (nil, obstacle) }
-        guard snapshot.hashes.isCompatible(with: route.from.hashes) else {
-            return (nil, "The store has only one configuration of the model.")
-        }
         let replica = try self.snapshot(of: route.replica)
         let script = try PartialScript(
             mapping, from: StoreLayout(actual: snapshot, model: route.from.model),

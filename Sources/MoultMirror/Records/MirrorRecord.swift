@@ -36,6 +36,12 @@ package struct MirrorRecord: Sendable, Equatable {
     package var losses: [String] = []
     /// What the caller was told to find the model and the mapping by, for the next call.
     package var input: [String: String] = [:]
+    /// The configuration that the stores hold; nil where they hold all entities.
+    package var configuration: String?
+}
+
+extension MirrorRecord {
+    var part: StorePart { configuration.map(StorePart.configuration) ?? .whole }
 }
 
 // MARK: - On the disk
@@ -70,7 +76,7 @@ extension MirrorRecord {
             .init("second", .string(second)), .init("uuid", .string(uuid)), .init("from", .string(from)),
             .init("to", .string(to)), .init("plan", .string(plan)), .init("startedAt", .string(startedAt)),
             .init("comparesAll", .bool(comparesAll)), .init("isOneWay", .bool(isOneWay)),
-            .init("losses", .array(losses.map(JSONValue.string))),
+            .init("losses", .array(losses.map(JSONValue.string))), .init("configuration", JSONValue(configuration)),
             .init(
                 "input",
                 .object(input.sorted { $0.key < $1.key }.map { .init($0.key, .string($0.value)) })),
@@ -90,6 +96,6 @@ extension MirrorRecord {
             isOneWay: json["isOneWay"] == .bool(true), losses: json["losses"]?.array?.compactMap(\.string) ?? [],
             input: Dictionary(
                 members.compactMap { member in member.value.string.map { (member.key, $0) } },
-                uniquingKeysWith: { first, _ in first }))
+                uniquingKeysWith: { first, _ in first }), configuration: json["configuration"]?.string)
     }
 }

@@ -89,11 +89,13 @@ package final class ObjectStore {
         let connection = try Connection(
             resolved, mode: isReadOnly ? .readOnly : .readWrite, busyTimeout: busyTimeout)
         try self.init(
-            connection, path: resolved, model, configuration, isReadOnly: isReadOnly,
+            connection, path: resolved, model, as: configuration.map(StorePart.configuration) ?? .whole,
+            isReadOnly: isReadOnly,
             external: ExternalStorage(store: resolved), file: (status.device, status.inode), system)
     }
 
-    /// The store that somebody has open already, such as a working copy; it stays theirs, and open.
+    /// The store that somebody has open already, such as a working copy; it stays theirs, and open. It may hold one
+    /// configuration of the model.
     ///
     /// What is written needs a journal for the transactions that do not end well.
     ///
@@ -105,7 +107,7 @@ package final class ObjectStore {
         keepsHistory: Bool = true, on system: any System = POSIXSystem()
     ) throws {
         try self.init(
-            connection, path: connection.path, model, nil, isReadOnly: isReadOnly, external: external,
+            connection, path: connection.path, model, as: nil, isReadOnly: isReadOnly, external: external,
             keepsHistory: keepsHistory, system)
     }
 
@@ -118,12 +120,12 @@ package final class ObjectStore {
         if let configuration { version = try version.restricted(to: configuration) }
         let connection = try Connection(":memory:", mode: .create)
         try StoreMaker(version, history: history, uuid: identifier.uuidString, experimental: true).fill(connection)
-        try self.init(connection, path: "", version.model, nil, isReadOnly: false, external: nil, system)
+        try self.init(connection, path: "", version.model, as: .whole, isReadOnly: false, external: nil, system)
     }
 
     private init(
-        _ connection: Connection, path: String, _ model: ManagedObjectModel, _ configuration: String?,
-        isReadOnly: Bool, external: ExternalStorage?, keepsHistory: Bool = true,
+        _ connection: Connection, path: String, _ model: ManagedObjectModel, as part: StorePart?, isReadOnly: Bool,
+        external: ExternalStorage?, keepsHistory: Bool = true,
         file: (device: UInt64, inode: UInt64)? = nil, _ system: any System
     ) throws {
         self.connection = connection
@@ -133,7 +135,7 @@ package final class ObjectStore {
         self.system = system
         externalData = { name in try external?.contents(of: name, on: system) }
         let opened = try connection.transaction(.deferred) {
-            try OpenedStore(connection, model: model, configuration: configuration, path: path)
+            try OpenedStore(connection, model: model, part: part, path: path)
         }
         schemaVersion = opened.schemaVersion
         hashes = opened.hashes

@@ -20,12 +20,13 @@ struct OpenedStore {
     let historyRows: [PrimaryKeyRow]
     private let snapshot: StoreSnapshot
 
-    init(_ connection: Connection, model: ManagedObjectModel, configuration: String?, path: String) throws {
+    /// - Parameter part: what the store is to hold of the model; nil for what it holds.
+    init(_ connection: Connection, model: ManagedObjectModel, part: StorePart?, path: String) throws {
         let snapshot = try StoreSnapshot(connection)
         let version = ModelVersion(names: ["the model"], model: model)
-        let expected = try configuration.map { try version.restricted(to: $0).hashes } ?? version.hashes
-        try Self.check(snapshot.hashes, expected, path: path)
-        layout = try StoreLayout(actual: snapshot, model: model)
+        let expected = try part.map { try version.restricted(to: $0) } ?? version.held(by: snapshot.hashes)
+        try Self.check(snapshot.hashes, expected.hashes, path: path)
+        layout = try StoreLayout(actual: snapshot, model: part == nil ? expected.model : model)
         if let fault = layout.noticed.first(where: { $0.severity == .error }) {
             throw MigrationError(
                 .storeCorrupted, fault.message, place: fault.place, remedy: MigrationError.damagedStoreRemedy)

@@ -17,7 +17,9 @@ package struct LossRemedy {
     }
 
     /// Whether the code makes the loss one that needs no acceptance. What code makes of whole objects is not known.
-    private var isCarriedByCode: Bool { loss.propertyName != nil || pass.style == .mapping }
+    private var isCarriedByCode: Bool {
+        loss.reason != .otherConfiguration && (loss.propertyName != nil || pass.style == .mapping)
+    }
 
     private var code: String {
         let entity = loss.entityName
@@ -43,6 +45,7 @@ package struct LossRemedy {
 
     private var codeForObjects: String {
         let entity = loss.entityName
+        if let copying = loss.copying { return copying }
         return switch pass.style {
         case .mapping:
             "Add an entity mapping that takes the objects: EntityMapping(from: \"\(entity)\", to: \"\(target)\")."
@@ -78,5 +81,14 @@ package struct LossRemedy {
         case .uri: "URL"
         default: "String"
         }
+    }
+}
+
+extension MigrationLoss {
+    /// What takes objects to the store that their entity belongs to in the new version; nil for any other loss.
+    package var copying: String? {
+        guard reason == .otherConfiguration else { return nil }
+        return "Open the store with the model and the configuration that it has now, and copy the objects of "
+            + "\(entityName) to the store \(detail.map { "of the configuration \($0)" } ?? "that is to have them")."
     }
 }

@@ -85,6 +85,24 @@ package struct MigrationEdge: Sendable, Equatable {
     /// Whether success depends on the rows.
     package var mayFail: Bool { diff.changes.contains(where: \.mayFail) }
 
+    /// The edge with the changes that concern a store of this part of the model.
+    func seen(by part: StorePart?) -> MigrationEdge {
+        guard let part else { return self }
+        var held: Set<String>?
+        if case .configuration(let name) = part {
+            held = Set(
+                [correspondence.source.model, correspondence.destination.model].flatMap { model in
+                    (model.entities(inConfiguration: name) ?? model.entities).map(\.name)
+                })
+        }
+        var seen = self
+        seen.diff.changes = diff.changes.filter { change in
+            if change.kind == .entityLeft { return part == .configuration(change.old ?? "") }
+            return change.entity.map { held?.contains($0) ?? true } ?? true
+        }
+        return seen
+    }
+
     /// One sentence for each change; for a registered stage what it does.
     package var sentences: [String] {
         switch means {
@@ -125,6 +143,9 @@ extension ModelChange {
         case .entityRemoved:
             return "If its objects are still needed, keep the entity, or move them in a custom stage. Otherwise "
                 + declared
+        case .entityLeft:
+            return "If its objects are still needed, leave \(place) in the configuration \(old ?? ""), or let the app "
+                + "copy them to the other store before this version. Otherwise " + declared
         case .attributeRemoved, .relationshipRemoved:
             return "If its values are still needed, keep \(place), or move them in a custom stage. Otherwise "
                 + declared

@@ -7,9 +7,11 @@ package struct MigrationPlan: Sendable, Equatable {
     package let to: ModelVersion
     package let edges: [MigrationEdge]
     package let passes: [MigrationPass]
+    /// What the store holds at the end; nil for a plan of no store.
+    package let part: StorePart?
 
     /// - Throws: `question` with all questions on the way, or `cannotInfer` with all reasons.
-    package init(_ path: MigrationPath) throws(MigrationError) {
+    package init(_ path: MigrationPath, part: StorePart? = nil) throws(MigrationError) {
         guard path.questions.isEmpty else { throw .unanswered(path.questions) }
         if let first = path.refusals.first {
             guard path.refusals.count > 1 else {
@@ -19,8 +21,9 @@ package struct MigrationPlan: Sendable, Equatable {
         }
         self.from = path.versions.versions[path.from]
         self.to = path.versions.versions[path.to]
-        edges = path.edges
+        edges = path.edges.map { $0.seen(by: part) }
         passes = path.passes
+        self.part = part
     }
 
     /// From one version to another, by name.
@@ -41,22 +44,33 @@ package struct MigrationPlan: Sendable, Equatable {
     /// - Parameters:
     ///   - identifiers: what the store's metadata call its version, where several have its hashes.
     ///   - stops: whether each version is to be stopped at, so that no edges are joined.
-    /// - Throws: as above, and `storeUnknown` with the nearest version where the store is of none.
+    ///   - part: what the store is to hold; nil for what it holds now.
+    /// - Throws: as above, and `storeUnknown` with the nearest version where the store is of none, `unsupported` where
+    ///   the version lacks the store's configuration.
     package init(
         _ versions: ModelVersions, from store: VersionHashes, identifiers: [String] = [], to: String? = nil,
-        answers: Answers = .none, registered: [RegisteredStage] = [], stops: Bool = false
+        answers: Answers = .none, registered: [RegisteredStage] = [], stops: Bool = false, as part: StorePart? = nil
     ) throws(MigrationError) {
-        guard let start = versions.position(matching: store, identifiers: identifiers) else {
+        guard let way = try versions.way(of: store, identifiers: identifiers, to: to, as: part) else {
             throw .storeUnknown(nearest: versions.nearest(to: store))
         }
-        let end = try versions.target(named: to)
         try self.init(
             MigrationPath(
-                versions.taking(to), from: start, to: end, answers: answers, registered: registered, stops: stops))
+                way.versions, from: way.start, to: way.end, answers: answers, registered: registered, stops: stops),
+            part: way.part)
     }
 
     /// Whether there is nothing to do: the two versions are one.
     package var isEmpty: Bool { edges.isEmpty }
+    /// What the store holds after a pass. A version in between that has not the store's configuration is passed with
+    /// all entities, as a store comes from it that had no configuration.
+    package func part(after pass: MigrationPass) -> StorePart? {
+        guard case .configuration(let name) = part, pass.newer != to,
+            !pass.newer.model.configurations.contains(where: { $0.name == name })
+        else { return part }
+        return .whole
+    }
+
     /// The changes that may lose rows or values, which must be acknowledged.
     package var losses: [ModelChange] { edges.filter(\.isInferable).flatMap(\.diff.losses) }
     package var findings: [Finding] { edges.flatMap(\.findings) }

@@ -37,20 +37,22 @@ package enum VersionStatus: Sendable, Equatable {
     ///   - hashes: what the store's metadata say.
     ///   - identifiers: what they call the version, where several have these hashes.
     ///   - target: the version aimed at; nil for the current one, or the last where none is called current.
-    /// - Throws: `noPath` if there is no version of that name.
+    ///   - part: what the store is to hold; nil for what it holds now.
+    /// - Throws: `noPath` if there is no version of that name; `unsupported` where it lacks the store's configuration.
     package init(
-        of hashes: VersionHashes, identifiers: [String] = [], in versions: ModelVersions, target: String? = nil
+        of hashes: VersionHashes, identifiers: [String] = [], in versions: ModelVersions, target: String? = nil,
+        as part: StorePart? = nil
     ) throws(MigrationError) {
         guard !versions.versions.isEmpty else {
             self = .unknown(nearest: nil)
             return
         }
-        let goal = try versions.target(named: target)
-        guard let position = versions.position(matching: hashes, identifiers: identifiers) else {
+        guard let way = try versions.way(of: hashes, identifiers: identifiers, to: target, as: part) else {
             self = .unknown(nearest: versions.nearest(to: hashes))
             return
         }
-        let (name, goalName) = (versions.versions[position].name, versions.versions[goal].name)
+        let (position, goal) = (way.start, way.end)
+        let (name, goalName) = (way.versions.versions[position].name, way.versions.versions[goal].name)
         if position == goal {
             self = .current(version: name)
         } else if position < goal {

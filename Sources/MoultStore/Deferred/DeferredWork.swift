@@ -27,12 +27,7 @@ package struct DeferredWork: Sendable {
     /// - Throws: `deferredWork` where the store has work that another tool has put off in a way that is not known.
     package init(_ snapshot: StoreSnapshot, version: ModelVersion, measuredOver connection: Connection? = nil) throws {
         self.snapshot = snapshot
-        var version = version
-        if let hashes = snapshot.metadata.hashes, !version.hashes.isCompatible(with: hashes),
-            let configuration = version.configuration(matching: hashes)
-        {
-            version = try version.restricted(to: configuration.name)
-        }
+        let version = try version.held(by: snapshot.hashes)
         actual = try StoreLayout(actual: snapshot, model: version.model)
         let bare = try StoreLayout(
             model: version.model, framework: snapshot.framework.number, history: snapshot.hasHistory,

@@ -34,13 +34,6 @@ extension ModelVersion {
             throw error
         }
     }
-
-    /// The version inside a store, told apart from those of a model.
-    package var calledTheStoresOwn: ModelVersion {
-        var own = self
-        own.names = [name + " (the store's own)"]
-        return own
-    }
 }
 
 extension StoreProbe {

@@ -7,10 +7,10 @@ extension ModelVersions {
     /// - Throws: `storeUnknown` for a store of no version that is here; what reading the store throws.
     package func version(ofStore store: String) throws -> ModelVersion {
         let hashes = try StoreProbe.read(store) { try StoreSnapshot($0.connection).hashes }
-        guard let position = position(matching: hashes) else {
+        guard let place = place(of: hashes) else {
             throw MigrationError.storeUnknown(nearest: nearest(to: hashes))
         }
-        return versions[position]
+        return place.version
     }
 
     /// The versions of the model at a path, with the one inside a store first where the model is another store: the

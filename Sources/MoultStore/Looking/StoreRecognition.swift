@@ -28,8 +28,10 @@ package struct StoreRecognition: Sendable, Equatable {
         let candidates = Candidates(snapshot: snapshot, versions: versions)
         findings = candidates.findings
         let identifiers = snapshot.metadata.versionIdentifiers
-        if let position = versions.position(matching: snapshot.hashes, identifiers: identifiers) {
-            (self.position, basis) = (position, .hashes)
+        let goal = try versions.versions.isEmpty ? nil : versions.target(named: target)
+        let place = versions.place(of: snapshot.hashes, identifiers: identifiers, toward: goal)
+        if let place {
+            (position, basis) = (place.position, .hashes)
         } else if snapshot.hashes.entities.isEmpty, let position = candidates.byModelCache {
             (self.position, basis) = (position, .modelCache)
         } else if snapshot.hashes.entities.isEmpty, let position = candidates.byTables {
@@ -37,14 +39,12 @@ package struct StoreRecognition: Sendable, Equatable {
         } else {
             (position, basis) = (nil, .none)
         }
-        let version = position.map { versions.versions[$0] }
-        configuration = version.flatMap { version in
-            version.hashes.isCompatible(with: snapshot.hashes)
-                ? nil : version.configuration(matching: snapshot.hashes)?.name
-        }
+        let version = place?.version ?? position.map { versions.versions[$0] }
+        configuration = place?.configuration
         model = version?.model ?? candidates.model
         status = try VersionStatus(
-            of: version?.hashes ?? snapshot.hashes, identifiers: identifiers, in: versions, target: target)
+            of: place == nil ? version?.hashes ?? snapshot.hashes : snapshot.hashes, identifiers: identifiers,
+            in: versions, target: target)
     }
 }
 

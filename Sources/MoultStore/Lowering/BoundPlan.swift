@@ -77,22 +77,21 @@ package struct BoundPlan: Sendable {
     ///   - known: what an earlier plan has found in the rows, which have not changed since; nothing stood in its way, and
     ///     no row is read.
     ///   - makesHistory: whether what is missing of persistent history is to be made.
+    ///   - part: what the store is to hold; nil for what it holds now.
     /// - Throws: `unsupported` where the hashes of the target are not certain, or where it lacks the configuration
     ///   that the store was opened with.
     package init(
         _ mapping: ResolvedMapping, from source: ModelVersion, to target: ModelVersion, over snapshot: StoreSnapshot,
         connection: Connection, experimental: Bool = false, defersWork: Bool = false, isUndoing: Bool = false,
-        known: RowFacts? = nil, makesHistory: Bool = true
+        known: RowFacts? = nil, makesHistory: Bool = true, as part: StorePart? = nil
     ) throws {
         self.isUndoing = isUndoing
         // The model in the store is the whole one, whatever part of it the store holds.
-        modelCache = try Self.modelCache(of: target.model, framework: snapshot.framework)
+        modelCache = try Self.modelCache(of: target.wholeModel, framework: snapshot.framework)
+        let whole = (mapping: mapping, target: target.wholeModel)
         var (mapping, source, target) = (mapping, source, target)
-        if let hashes = snapshot.metadata.hashes, !source.hashes.isCompatible(with: hashes),
-            let configuration = source.configuration(matching: hashes)
-        {
-            source = try source.restricted(to: configuration.name)
-            target = try target.restricted(to: configuration.name)
+        if let hashes = snapshot.metadata.hashes {
+            (source, target) = try source.parts(of: hashes, to: target, as: part)
             mapping = mapping.restricted(from: source.model, to: target.model)
         }
         if let reason = target.hashes.uncertain.values.min(), !experimental {
@@ -148,25 +147,26 @@ package struct BoundPlan: Sendable {
                 rowFindings = told
                 losses =
                     try mapping.leftBehind(from: source.model, to: target.model, version: target.name)
-                    .filter { estimated[$0.entityName, default: 0] > 0 } + objects
+                    .filter { estimated[$0.entityName, default: 0] > 0 }
+                    .map { $0.placed(by: whole.mapping, in: whole.target) } + objects
                     + quick.historyLosses(to: target.name, over: connection)
                 return
             }
         } else {
             deferral = nil
         }
-        let whole = try lowering(known?.rowCounts ?? snapshot.rowCounts(in: old, over: connection))
-        self.lowering = whole
-        let shifts = Dictionary(whole.carriers.map { ($0.position, $0.shift) }, uniquingKeysWith: { first, _ in first })
+        let all = try lowering(known?.rowCounts ?? snapshot.rowCounts(in: old, over: connection))
+        self.lowering = all
+        let shifts = Dictionary(all.carriers.map { ($0.position, $0.shift) }, uniquingKeysWith: { first, _ in first })
         keyShifts = mapping.entityMappings.indices.map { shifts[$0] ?? 0 }
         if let known {
             (losses, rowFindings) = (known.losses, told)
         } else {
-            let count = try LossCount(whole, to: target.name, over: connection)
+            let count = try LossCount(all, to: target.name, over: connection)
             losses =
-                try count.losses() + objects + definitions.losses
-                + whole.historyLosses(to: target.name, over: connection)
-            rowFindings = try told + whole.findings(count.contributions, over: connection)
+                try count.losses().map { $0.placed(by: whole.mapping, in: whole.target) } + objects
+                + definitions.losses + all.historyLosses(to: target.name, over: connection)
+            rowFindings = try told + all.findings(count.contributions, over: connection)
         }
     }
 

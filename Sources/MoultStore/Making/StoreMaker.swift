@@ -38,7 +38,7 @@ package struct StoreMaker: Sendable {
             keeping: stored.map(StoredNames.init(of:)) ?? StoredNames())
         metadata = StoreMetadata(
             newStoreOf: version, level: layout.level, uuid: (uuid ?? UUID().uuidString).uppercased())
-        modelCache = layout.level.hasModelCache ? try version.model.modelCache() : nil
+        modelCache = layout.level.hasModelCache ? try version.wholeModel.modelCache() : nil
     }
 
     /// Makes the file, and the folder of external data where the model needs one.

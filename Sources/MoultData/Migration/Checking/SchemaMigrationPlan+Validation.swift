@@ -1,7 +1,6 @@
 import MoultEngine
 import MoultModel
 import MoultStore
-import MoultTransform
 
 extension SchemaMigrationPlan {
     /// Checks the plan, for a test: all that opening a store would find, before there is one.
@@ -22,19 +21,26 @@ extension SchemaMigrationPlan {
     /// - Throws: `stagesInvalid` with everything that is wrong with the plan; `storeUnknown`; `dataConflict` with
     ///   everything that does not fit.
     public static func validate(storeAt url: URL) throws {
-        let plan = ResolvedPlan(self)
+        var plan = ResolvedPlan(self)
         if let error = plan.error(countedIn: url) { throw error }
-        var registry = MoultTransform.MigrationRegistry()
-        registry.add(plan)
-        let versions = try StoreProbe.read(url.path) { probe in
-            let snapshot = try StoreSnapshot(probe.connection)
-            let known = ModelVersions(versions: plan.versions)
-            let position = known.position(
-                matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
-            return try position == nil ? UnknownStore(snapshot).versions(adoptedBy: known, of: plan.name) : known
-        }
+        let snapshot = try StoreProbe.read(url.path) { try StoreSnapshot($0.connection) }
+        let part = Self.part(of: snapshot.hashes, in: ModelVersions(versions: plan.versions))
+        if let part { plan = ResolvedPlan(self, holding: [part: Set(snapshot.hashes.entities.keys)]) }
         // As a container opens the store.
-        let options = PreparedMigration.Options(registry: registry, isExperimental: true)
+        var options = PreparedMigration.Options(isExperimental: true)
+        options.part = part.map(StorePart.configuration)
+        options.registry.add(plan)
+        var versions = ModelVersions(versions: plan.versions)
+        if versions.place(of: snapshot.hashes, as: options.part) == nil {
+            versions = try UnknownStore(snapshot, configuration: part).versions(adoptedBy: versions, of: plan.name)
+        }
         _ = try PreparedMigration(url.path, versions: versions, options: options).migration()
+    }
+
+    /// A name for the configuration of a store that has a part of a version's entities; nil for any other store.
+    private static func part(of hashes: VersionHashes, in versions: ModelVersions) -> String? {
+        let name = "the store"
+        let isPart = versions.place(of: hashes) == nil && versions.place(of: hashes, as: .configuration(name)) != nil
+        return isPart ? name : nil
     }
 }

@@ -95,7 +95,11 @@ package struct StoreOpener {
         opening.system = system
         opening.remedies = .modelConfiguration
         if let error = plan?.missingStages { opening.willMigrate = { _, _ in throw error } }
-        if let plan { opening.adopting = { try UnknownStore($0).versions(adoptedBy: $1, of: plan.name) } }
+        if let plan {
+            opening.adopting = {
+                try UnknownStore($0, configuration: configuration).versions(adoptedBy: $1, of: plan.name)
+            }
+        }
         return opening
     }
 }

@@ -5,8 +5,13 @@ import MoultStore
 /// A store of none of a plan's versions: of a release before the plan, or of a build in between two versions.
 struct UnknownStore {
     private let snapshot: StoreSnapshot
+    private let part: StorePart
 
-    init(_ snapshot: StoreSnapshot) { self.snapshot = snapshot }
+    /// - Parameter configuration: the one that the store is opened with; nil for none.
+    init(_ snapshot: StoreSnapshot, configuration: String?) {
+        self.snapshot = snapshot
+        part = configuration.map(StorePart.configuration) ?? .whole
+    }
 
     /// The versions to go through: the model that the store carries stands before the last version that has just its
     /// models and properties, whatever else the two differ in.
@@ -14,7 +19,10 @@ struct UnknownStore {
     /// - Throws: `storeUnknown` with the nearest version and all that differs, where there is no such version.
     func versions(adoptedBy versions: ModelVersions, of plan: String) throws -> ModelVersions {
         guard let carried = snapshot.cachedModel,
-            let position = versions.versions.lastIndex(where: { $0.model.hasStructure(of: carried) })
+            let own = try? ModelVersion(names: [""], model: carried).held(by: snapshot.hashes).model,
+            let position = versions.versions.lastIndex(where: { version in
+                (try? version.restricted(to: part).model.hasStructure(of: own)) == true
+            })
         else { throw unknown(versions, plan) }
         var list = versions.versions
         list.insert(ModelVersion(names: ["before \(list[position].name)"], model: carried), at: position)
