@@ -45,7 +45,7 @@ public struct MigrationLoss: Sendable, Hashable {
         case repeated
         /// The values cannot be converted; the objects get the default value.
         case notConvertible
-        /// The app's own code dropped the objects.
+        /// The app's own code dropped the objects, or made objects that cannot take the links.
         case byCode
         /// A column or a table that belongs to nothing of the model.
         case unexplained
@@ -127,6 +127,8 @@ extension MigrationLoss: CustomStringConvertible {
         case (.rows, .unexplained):
             return "\(amount) of the table \(place) \(areDeleted): no entity of the model has the table."
         case (.rows, .byCode): return "\(amount) of \(place) \(areDeleted) by \(detail ?? "the app's own code")."
+        case (.links, .byCode):
+            return "\(amount) of \(place) \(areLost): \(detail ?? "the app's own code has dropped \(them)")."
         case (.rows, _): return "\(amount) of \(place) \(areDeleted): no entity mapping takes \(them)."
         case (.order, _): return "The order of \(lowerAmount) of \(place) is lost: the relationship becomes unordered."
         case (_, .narrowed):

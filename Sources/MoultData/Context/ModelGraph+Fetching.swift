@@ -30,7 +30,7 @@ extension ModelGraph {
 
     private func check(_ object: Object, _ binding: ModelBinding) throws {
         if let name = unfit(object, binding) {
-            throw SwiftDataError(.modelValidationFailure, .unreadable(name, of: object, self))
+            throw SwiftDataError(.modelValidationFailure, .unreadable(name, of: object, self, isShown: false))
         }
         guard isShowable(object) else { throw SwiftDataError(.modelValidationFailure, .unshowable(object)) }
     }
@@ -77,18 +77,45 @@ extension MigrationError {
             remedy: "Fetch it, and the models that it leads to: the error names the property. Then correct that row.")
     }
 
-    static func unreadable(_ property: String, of object: Object, _ graph: ModelGraph) -> MigrationError {
+    /// - Parameter isShown: whether somebody has the object, without the value.
+    static func unreadable(
+        _ property: String, of object: Object, _ graph: ModelGraph, isShown: Bool = true
+    ) -> MigrationError {
         let place = "\(object.entityName).\(property)"
         let held = graph.storedKind(property, of: object) ?? "no value"
+        if let (type, reason) = graph.undecoded(property, of: object) {
+            return MigrationError(
+                .dataConflict, "The row of \(object.id) holds JSON for \(place) that \(type) cannot decode: \(reason).",
+                place: place,
+                remedy: "Let \(type) decode what its earlier versions wrote, by optional properties or an init(from:) "
+                    + "with decodeIfPresent. Or convert the values in a .transform from the version that wrote them.")
+        }
         return MigrationError(
             .dataConflict, "The row of \(object.id) holds \(held), which \(place) cannot have.", place: place,
             remedy: held == "NULL" || held == "no value"
                 ? "Make the property optional in a new version of the model, or give the row a value."
-                : "Set another value, delete the object, or correct the row in the store.")
+                : isShown
+                    ? "Set another value, delete the object, or correct the row in the store."
+                    : "Correct the row in the store. Or make the property optional in a new version of the model: it reads "
+                        + "as nil then, and can be set.")
     }
 }
 
 extension ModelGraph {
+    /// The type of a property, or of its elements, that cannot decode the JSON of the row, and why; nil for any other
+    /// reason why the value cannot be read.
+    fileprivate func undecoded(_ property: String, of object: Object) -> (Any.Type, String)? {
+        guard let found = (try? binding(object.entityName))?.type.schemaMetadata.propertiesByName[property],
+            let type = withoutOptionals(found.valueType) as? any Decodable.Type
+        else { return nil }
+        switch try? object.attribute(property) {
+        case .binary(let bytes)?, .transformable(let bytes)?:
+            guard let reason = StoredJSON.reason(type, bytes) else { return nil }
+            return (ValueForm.elements(of: type, type)?.0 ?? type, reason)
+        default: return nil
+        }
+    }
+
     /// What kind of value the row of an object holds of a property, of each column where there are several.
     fileprivate func storedKind(_ property: String, of object: Object) -> String? {
         let paths = (try? binding(object.entityName))?.type.schemaMetadata.propertiesByName[property]?.paths

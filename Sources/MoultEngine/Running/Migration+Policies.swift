@@ -23,15 +23,25 @@ extension Migration {
             run.reads = ledger.reads(forPass: pass)
             let counts = try run.run(on: site.connection, source: site.source)
             ledger.add(counts)
-            ledger.add(counts.compactMap(\.loss))
+            ledger.add(counts.flatMap(\.losses))
         }
     }
 }
 
 extension InstanceCounts {
-    /// The objects that a policy has dropped; nil for none.
-    fileprivate var loss: MigrationLoss? {
-        guard dropped > 0, let entityName else { return nil }
+    /// The objects that a policy has dropped, and the links that what it has made cannot take.
+    fileprivate var losses: [MigrationLoss] {
+        guard let entityName else { return [] }
+        let links = lostLinks.sorted { $0.key.precedesInByteOrder($1.key) }.map { name, count in
+            MigrationLoss(
+                .links, .byCode, entity: entityName, property: name, count: count,
+                detail: "what the policy \(policy) has made has no place for \(count == 1 ? "it" : "them")")
+        }
+        return [droppedObjects(entityName)].compactMap { $0 } + links
+    }
+
+    private func droppedObjects(_ entityName: String) -> MigrationLoss? {
+        guard dropped > 0 else { return nil }
         let known = quarantined > 0 ? [] : reasons.sorted { $0.key.precedesInByteOrder($1.key) }
         let reasons = known.map { "\($0.value) × \($0.key)" }.joined(separator: ", ")
         return MigrationLoss(

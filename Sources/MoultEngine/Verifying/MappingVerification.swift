@@ -191,7 +191,7 @@ struct MappingVerification {
             guard let converted = value.converted(to: attribute.type) else { return attribute.defaultValue }
             // A decimal that has no number of its own is rounded; no other value is.
             if case .decimal = value { return converted }
-            return converted.stored == nil ? attribute.defaultValue : converted
+            return converted.storedExactly == nil ? attribute.defaultValue : converted
         } catch let error as MigrationError where error.code == .invalidPredicate {
             // A conversion that has no result.
             return attribute.defaultValue

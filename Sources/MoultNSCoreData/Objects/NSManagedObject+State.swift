@@ -31,7 +31,9 @@ extension NSManagedObject {
     /// Whether the object was inserted, changed or deleted since the last save.
     public var hasChanges: Bool { base?.hasChanges ?? false }
     /// Whether a saved object differs from what the store holds.
-    public var hasPersistentChangedValues: Bool { isInserted || !changedValues().isEmpty }
+    public var hasPersistentChangedValues: Bool {
+        isInserted || changedValues().keys.contains { entity.propertiesByName[$0]?.isTransient == false }
+    }
 
     /// What was set since the last save and differs from it.
     public func changedValues() -> [String: Any] {

@@ -66,8 +66,9 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
             scratch.persistentStoreCoordinator = context.persistentStoreCoordinator
             let object = NSEntityDescription.insertNewObject(forEntityName: entityName, into: scratch)
             if handler(object) { return nil }
-            return try object.entity.attributesByName.keys.reduce(into: [:]) { all, key in
-                all[key] = try object.base?.object.attribute(key)
+            return try object.entity.attributesByName.reduce(into: [:]) { all, attribute in
+                guard !attribute.value.isTransient, !(attribute.value is NSDerivedAttributeDescription) else { return }
+                all[attribute.key] = try object.base?.object.attribute(attribute.key)
             }
         }
     }

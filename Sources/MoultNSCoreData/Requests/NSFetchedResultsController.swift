@@ -77,7 +77,7 @@ open class NSFetchedResultsController<ResultType>: NSObject, @unchecked Sendable
         fetchRequest: NSFetchRequest<ResultType>, managedObjectContext context: NSManagedObjectContext,
         sectionNameKeyPath: String?, cacheName: String?
     ) {
-        guard fetchRequest.sortDescriptors?.isEmpty == false else {
+        guard fetchRequest.sortDescriptors != nil else {
             raise(
                 "NSFetchedResultsController",
                 "An instance of NSFetchedResultsController requires a fetch request with sort descriptors")

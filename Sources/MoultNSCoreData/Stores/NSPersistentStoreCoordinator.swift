@@ -172,7 +172,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     static func moult(_ options: [AnyHashable: Any]?) -> [String: any Sendable]? {
         options?.reduce(into: [:]) { all, option in
             let key = "\(option.key.base)"
-            if key != NSPersistentStoreRemoteChangeNotificationPostOptionKey { all[key] = storeOption(option.value) }
+            // An app keeps keys of its own there, and those of Apple's systems, which Core Data ignores too.
+            if PersistentStoreOption.all.contains(key) { all[key] = storeOption(option.value) }
         }
     }
 

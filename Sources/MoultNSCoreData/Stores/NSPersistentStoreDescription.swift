@@ -71,12 +71,12 @@ open class NSPersistentStoreDescription: NSObject, @unchecked Sendable {
     /// The options by their keys.
     open var options: [String: NSObject] { kept }
 
-    /// Sets an option. An unknown key is an error when the store is opened.
+    /// Sets an option. A key that Moult does not know is kept and has no effect, as in Core Data.
     open func setOption(_ option: NSObject?, forKey key: String) {
         kept[key] = option
         if key == NSPersistentStoreRemoteChangeNotificationPostOptionKey {
             postsRemoteChanges = (option as? NSNumber)?.boolValue ?? false
-        } else {
+        } else if PersistentStoreOption.all.contains(key) {
             base.setOption(option.flatMap(storeOption), forKey: key)
         }
     }

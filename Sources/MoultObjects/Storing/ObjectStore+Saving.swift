@@ -83,8 +83,9 @@ extension ObjectStore {
             let result = try body()
             try writer.keys.write()
             try writer.external.synchronise()
-            try writer.statement("COMMIT").run()
-            writer.external.finish(committed: true)
+            var isCommitted: Bool? = true
+            defer { writer.external.finish(committed: isCommitted) }
+            try commit { isCommitted = $0 }
             deletions.merge(openDeletions, uniquingKeysWith: +)
             return result
         } catch {
@@ -92,6 +93,38 @@ extension ObjectStore {
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
             writer.external.finish(committed: false)
             throw error
+        }
+    }
+
+    /// - Parameter failed: told where nothing is saved, or nil where that is not certain, as the error says then.
+    /// - Throws: what SQLite says.
+    private func commit(_ failed: (Bool?) -> Void) throws {
+        do {
+            try writer.statement("COMMIT").run()
+        } catch {
+            failed(nil)
+            if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+            try settle(after: error)
+            failed(false)
+            throw error
+        }
+    }
+
+    /// A WAL whose synchronisation failed holds the whole transaction. This connection has taken it back; the next
+    /// process would find it there, and take it for committed. Another transaction takes its place in the WAL.
+    private func settle(after error: any Error) throws {
+        guard (try? connection.text("PRAGMA journal_mode")) ?? "wal" == "wal" else { return }
+        do {
+            let version = try connection.integer("PRAGMA main.user_version") ?? 0
+            try connection.transaction { try connection.execute("PRAGMA main.user_version = \(version)") }
+        } catch let obstacle {
+            let known = error as? MigrationError
+            throw MigrationError(
+                known?.code ?? .inputOutput,
+                "The disk failed while changes were committed. All of them will be in the store, or none; which, will be "
+                    + "known when the disk works again.", place: path,
+                remedy: "Repair the disk. Then look whether the changes are in the store, before you make them again.",
+                cause: known?.cause ?? "\(obstacle)")
         }
     }
 

@@ -52,9 +52,8 @@ final class AttributeBinder {
         case .blob?, .null?, nil:
             throw MigrationError(
                 .dataConflict,
-                "\(place) cannot hold a number of \(digits.count(where: \.isNumber)) digits to its last digit.",
-                place: place,
-                remedy: "Round the value to 15 digits, which a Decimal column always holds, before it is saved.")
+                "\(place) is of type Decimal and cannot hold what is no number.", place: place,
+                remedy: "Give a number in digits, such as 12.50.")
         }
     }
 

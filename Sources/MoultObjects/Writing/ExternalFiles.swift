@@ -57,8 +57,10 @@ final class ExternalFiles {
     }
 
     /// Removes what nothing leads to any more. A file that cannot be removed does no harm to the store.
-    func finish(committed: Bool) {
-        for name in committed ? replaced : written {
+    ///
+    /// - Parameter committed: nil where that is not known: either rows may be the store's.
+    func finish(committed: Bool?) {
+        for name in committed.map({ $0 ? replaced : written }) ?? [] {
             if let storage { _ = try? system.remove(Path.join(storage.folder, name)) }
         }
         (written, replaced) = ([], [])

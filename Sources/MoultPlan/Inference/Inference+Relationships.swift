@@ -117,7 +117,9 @@ extension Inference {
             refuse(
                 .hierarchiesMerged, merged.root,
                 "\(names.joined(separator: " and ")) now have the common root \(merged.root), and had none before.",
-                remedy: "Keep their hierarchies apart, or copy the objects in a custom stage.")
+                remedy: "Keep their hierarchies apart. Or add a version between the two that has the new hierarchy, "
+                    + "under other names, next to the old entities; copy the objects in a custom stage to that "
+                    + "version, and leave the old entities out of the one after it.")
         }
     }
 }

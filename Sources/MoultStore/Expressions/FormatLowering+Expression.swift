@@ -113,7 +113,7 @@ extension FormatLowering {
                 var value = LoweredValue(
                     sql: "\(value: stored.value)", kind: stored.kind, mayBeNull: constant.isNull)
                 // Reckoning begins with every digit that was written, also where no number holds them all.
-                if case .decimal(let digits) = constant, DecimalStorage.value(digits) == nil {
+                if case .decimal(let digits) = constant, DecimalStorage.equal(to: digits) == nil {
                     value.exact = "\(value: .text(digits))"
                 }
                 return value

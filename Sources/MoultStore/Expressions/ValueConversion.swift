@@ -12,7 +12,7 @@ package enum ValueConversion {
         guard let kind = ValueKind(rawValue: arguments.integer(0)),
             let type = AttributeType(rawValue: Int32(truncatingIfNeeded: arguments.integer(1)))
         else { return .null }
-        return kind.value(arguments[2]).converted(to: type)?.stored ?? .null
+        return kind.value(arguments[2]).converted(to: type)?.storedExactly ?? .null
     }
 
     static let roundsName = "moult_rounds"
@@ -20,7 +20,7 @@ package enum ValueConversion {
     /// `moult_rounds(digits)`: 1 where a DECIMAL column has no number that is equal to the digits.
     static let roundsFunction = SQLiteFunction(roundsName, argumentCount: 1) { arguments in
         guard arguments.storageClass(0) == .text, let digits = arguments.text(0) else { return 0 }
-        return DecimalStorage.value(digits) == nil ? 1 : 0
+        return DecimalStorage.equal(to: digits) == nil ? 1 : 0
     }
 
     /// A value of a kind as a column of the type stores it, without a call where SQLite stores it so by itself.
@@ -124,6 +124,13 @@ extension ExpressionValue {
 
 extension AttributeValue {
     /// As a column stores it, without external storage; nil for what a column would change.
+    package var storedExactly: SQLiteValue? {
+        if case .decimal(let digits) = self { return DecimalStorage.equal(to: digits) }
+        return stored
+    }
+
+    /// As a column stores it, without external storage: of a long decimal the nearest number. Nil for what it cannot
+    /// hold at all.
     package var stored: SQLiteValue? {
         switch self {
         case .integer(let number): .integer(number)

@@ -4,13 +4,18 @@ import MoultSQLite
 /// How a column stores a decimal.
 ///
 /// A DECIMAL column has NUMERIC affinity, so Core Data's decimals are stored as an INTEGER or a REAL. Every decimal of
-/// up to fifteen digits, and every 64-bit integer, has a number of its own. Of longer decimals only some have; SQLite
-/// would silently store the nearest number for the others.
+/// up to fifteen digits, and every 64-bit integer, has a number of its own. Of longer decimals only some have; for the
+/// others Core Data's column holds the nearest number.
 package enum DecimalStorage {
+    /// What the column holds for the digits: the equal number, or the nearest; nil for what is no number.
+    package static func value(_ digits: String) -> SQLiteValue? {
+        equal(to: digits) ?? Double(digits).flatMap { $0.isFinite ? .real($0) : nil }
+    }
+
     /// The number from which exactly these digits are read back; nil if there is none.
     ///
     /// `NaN`, which is not a number, is stored as text.
-    package static func value(_ digits: String) -> SQLiteValue? {
+    package static func equal(to digits: String) -> SQLiteValue? {
         if let whole = Int64(digits) { return .integer(whole) }
         if digits == "NaN" { return .text(digits) }
         guard let number = Double(digits), number.isFinite else { return nil }

@@ -56,7 +56,7 @@ struct MappedValues: Sendable {
     /// A constant that somebody wrote is not rounded; a default value of the model is what Core Data makes of it.
     private func refuseLongConstants() throws {
         for (name, source) in mapping.attributes.sorted(by: { $0.key < $1.key }) {
-            guard case .constant(.decimal(let digits)) = source, DecimalStorage.value(digits) == nil,
+            guard case .constant(.decimal(let digits)) = source, DecimalStorage.equal(to: digits) == nil,
                 mapping.written?.attributeMapping(name)?.valueExpression != nil
             else { continue }
             throw longConstant(digits, for: name)
@@ -115,7 +115,7 @@ struct MappedValues: Sendable {
                 }
                 throw format.refuse(expression.format, "it is not a value of type \(attribute.type.name)")
             }
-            if case .decimal(let digits) = value, DecimalStorage.value(digits) == nil {
+            if case .decimal(let digits) = value, DecimalStorage.equal(to: digits) == nil {
                 throw longConstant(digits, for: attribute.name)
             }
             values[attribute.name] = .literal(value.stored(for: attribute))

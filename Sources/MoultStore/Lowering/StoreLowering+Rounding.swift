@@ -35,7 +35,7 @@ extension StoreLowering {
             for attribute in destination.model.leaves(of: contribution.destination)
             where attribute.type == .decimal && attribute.isStored {
                 guard let (digits, condition) = defaultValue(of: attribute, contribution),
-                    DecimalStorage.value(digits) == nil,
+                    DecimalStorage.equal(to: digits) == nil,
                     let count = try count(contribution, condition, connection), count > 0
                 else { continue }
                 let place = "\(contribution.destination.name).\(attribute.name)"

@@ -37,6 +37,8 @@ public final class DestinationObject {
             case toOne(ObjectReference?)
             case toMany([ObjectReference])
         }
+
+        var isOfAttribute: Bool { if case .attribute = value { true } else { false } }
     }
 
     init(_ manager: MigrationManager, _ entity: DestinationEntity, key: Int64, plan: InstancePlan?) {

@@ -37,6 +37,8 @@ public struct InstanceCounts: Sendable, Hashable {
     public internal(set) var reasons: [String: Int64] = [:]
     /// What the policy has counted itself, with ``MigrationManager/count(_:)``; of more than a hundred the first hundred.
     public internal(set) var notes: [String: Int64] = [:]
+    /// The links that no object could take, by the relationship of the source, where no code has read them.
+    package internal(set) var lostLinks: [String: Int64] = [:]
 
     init(mapping: String, policy: String, entityName: String?) {
         self.mapping = mapping

@@ -7,6 +7,7 @@ import MoultStore
 struct MappedLink {
     let mapping: RunningMapping
     let entity: DestinationEntity
+    let name: String
     let position: Int
     let isToMany: Bool
     let isOrdered: Bool
@@ -26,6 +27,10 @@ struct MappedLink {
     let isNarrowed: Bool
     /// Whether a mapping at the other end gives the inverse too.
     let isMappedElsewhere: Bool
+    /// Whether an object at the other end has one owner at most.
+    let isInverseToOne: Bool
+    /// Whether the rows at the other end hold the links of a to-many, and their own mappings fill them.
+    var isHeldByMembers: Bool { isToMany && isInverseToOne && isMappedElsewhere }
 
     /// Nil for a relationship that the mapping does not fill.
     init?(
@@ -49,6 +54,7 @@ struct MappedLink {
         inverseName = description.inverseName
         entity = try manager.entity(to)
         guard let position = entity.columns.shape.position(of: name) else { return nil }
+        self.name = name
         self.position = position
         self.mapping = mapping
         isToMany = description.isToMany
@@ -73,6 +79,7 @@ struct MappedLink {
             guard let inverse = description.inverseName else { return false }
             return ![nil, .empty].contains(target.mapping.relationships[inverse])
         }
+        isInverseToOne = manager.destinationModel.inverse(of: description)?.isToMany == false
         isLeftToUs = hasPolicy && !(isOwnRow && isCarried) && !isPaired && !isBack
     }
 
@@ -101,6 +108,19 @@ struct MappedLink {
             }
             return other.isToMany && new.isToMany && target.policy == nil
         }
+    }
+}
+
+extension MappedLink {
+    /// The place of the relationship in an object that a policy may have made of another entity; nil if that does not
+    /// have it.
+    func position(in object: DestinationObject) -> Int? {
+        if object.entity === entity { return position }
+        let shape = object.entity.columns.shape
+        guard let position = shape.position(of: name), case .relationship(let other, _) = shape.properties[position],
+            other.isToMany == isToMany
+        else { return nil }
+        return position
     }
 }
 

@@ -54,12 +54,9 @@ extension MigrationManager {
     func differing(
         _ led: [(owner: DestinationObject, objects: [ObjectReference])], _ link: MappedLink
     ) throws -> [(owner: DestinationObject, objects: [ObjectReference])] {
-        let name = link.entity.columns.shape.properties[link.position].name
-        let present = try destinationStore.destinations(of: name, owners: led.map(\.owner.objectID))
+        let present = try present(link.name, of: led.map(\.owner.reference))
         return led.filter { owner, objects in
-            let stored = present[owner.objectID, default: []].map {
-                ObjectReference(entityName: $0.entityName, primaryKey: $0.key)
-            }
+            let stored = present[owner.reference, default: []]
             return link.isOrdered ? stored != objects : Set(stored) != Set(objects)
         }
     }

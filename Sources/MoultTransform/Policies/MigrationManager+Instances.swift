@@ -195,8 +195,9 @@ extension MigrationManager {
                 case .toOne(let destination):
                     if object.entity.columns.isOneToOne(change.position) {
                         waiting.append(change)
-                    } else if let destination {
-                        try inserter.set(destination, at: change.position)
+                    } else {
+                        if let destination { try inserter.set(destination, at: change.position) }
+                        try links.note(change.position, of: object)
                     }
                 case .toMany: waiting.append(change)
                 }
@@ -229,6 +230,9 @@ extension MigrationManager {
         var changes = ObjectChanges()
         changes.keepsVersions = true
         for object in waiting {
+            if !isMakingLinks {
+                for change in object.changes where !change.isOfAttribute { try links.note(change.position, of: object) }
+            }
             // Of two changes of a property, the last.
             let values = Dictionary(object.changes.map { ($0.position, value($0.value)) }) { $1 }
                 .map { (position: $0, value: $1) }.sorted { $0.position < $1.position }

@@ -10,6 +10,8 @@ extension MigrationManager {
     /// When all instances are there: leads links that were carried over with the keys of source objects to what has
     /// become of those, in bulk, and makes the links of mappings that are kept nowhere else.
     func leadLinksOn() throws {
+        isMakingLinks = true
+        defer { isMakingLinks = false }
         var links: [MappedLink] = []
         for mapping in mappings {
             guard let name = mapping.mapping.destinationEntityName, destinationModel.entity(name)?.isAbstract == false
@@ -19,16 +21,20 @@ extension MigrationManager {
                 links.append(link)
                 try leadOn(link)
                 if mapping.policy != nil, !link.isMappedElsewhere, link.isCarried || link.isLeftToUs {
-                    mapping.ownRelationships.append(link.position)
+                    mapping.ownRelationships.append(relationship)
                 }
             }
         }
         // A to-one chooses; a list then has the order of those that have chosen it.
-        for link in links.filter({ !$0.isToMany }) + links.filter(\.isToMany) {
+        links = links.filter { !$0.isToMany } + links.filter(\.isToMany)
+        var open: [MappedLink] = []
+        for link in links {
             let rivals = try link.rivals(self)
             if link.isLeftToUs || isChosenAgain(link, rivals) { try make(link, rivals) }
+            if rivals.isEmpty, !link.isNarrowed { open.append(link) }
         }
         try leadPairsOn()
+        for link in open { try complete(link) }
     }
 
     /// The to-ones in the rows of one mapping that lead to source objects which became something else.
@@ -132,6 +138,8 @@ extension MigrationManager {
             var led: [(owner: DestinationObject, objects: [ObjectReference])] = []
             for key in keys {
                 guard let found = ends[sources.id(from, key)], !found.isEmpty || !link.isLeftToUs,
+                    // One that stands for several has the links of the one it was made of, and then those of others.
+                    try associations.entries(mapping: mapping.position, source: key)?.first?.isMerged != true,
                     let owner = try destinations(of: mapping, from, key).first
                 else { continue }
                 let objects = try objects(link, at: found, choosing: owner, choices)
@@ -139,7 +147,8 @@ extension MigrationManager {
             }
             if !link.isLeftToUs { led = try differing(led, link) }
             for (owner, objects) in led {
-                owner.change(link.position, to: link.isToMany ? .toMany(objects) : .toOne(objects.first))
+                guard let position = link.position(in: owner) else { continue }
+                owner.change(position, to: link.isToMany ? .toMany(objects) : .toOne(objects.first))
             }
             try writeWaiting()
         }

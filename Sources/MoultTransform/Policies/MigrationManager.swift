@@ -23,6 +23,8 @@ public final class MigrationManager {
     let destinationStore: ObjectStore
     let connection: Connection
     let associations: Associations
+    /// The relationships that policies have set themselves.
+    let links: SetLinks
     let sources: SourceObjects
     /// All entity mappings in their order, those of statements among them.
     let mappings: [RunningMapping]
@@ -49,6 +51,8 @@ public final class MigrationManager {
     @exclusivity(unchecked) var current: RunningMapping?
     /// The object that a policy was called for, which whoever calls it holds.
     @exclusivity(unchecked) unowned(unsafe) var currentSource: SourceObject?
+    /// Whether links are written that come from the mappings, not from policies.
+    var isMakingLinks = false
     /// Source objects done, over all mappings.
     @exclusivity(unchecked) var doneSources: Int64 = 0
     /// Finds a mapping's objects by their keys, by the mapping's position.
@@ -72,6 +76,7 @@ public final class MigrationManager {
         positions = Dictionary(
             mappings.map { ($0.mapping.name, $0.position) }, uniquingKeysWith: { first, _ in first })
         associations = try Associations(connection)
+        links = try SetLinks(connection)
         entityNames = Dictionary(
             destination.layout.entityNumbers.map { (Int64($1), $0) }, uniquingKeysWith: { first, _ in first })
         sources = SourceObjects(source)
@@ -102,7 +107,8 @@ public final class MigrationManager {
 
 extension MigrationManager {
     /// Makes an object of the new version (`insertNewObject(forEntityName:into:)`), with the default values of its
-    /// entity. It becomes of no source object until it is associated with one.
+    /// entity. It becomes of no source object until it is associated with one; then it gets what the mapping's
+    /// relationships say, but for those that the policy has set.
     ///
     /// - Throws: `usage` for an entity that the new version does not have, or that is abstract.
     public func insertObject(forEntityName name: String) throws -> DestinationObject {

@@ -47,7 +47,7 @@ extension PolicyRun {
             if object.hasMappedRelationships {
                 mapping.hasMadeRelationships = true
             } else {
-                object.forgetRelationships(mapping.ownRelationships)
+                try manager.forget(mapping.ownRelationships, of: object)
             }
             try manager.writeCreated(mapping)
         } catch {
@@ -99,21 +99,22 @@ extension PolicyRun {
     }
 }
 
-extension DestinationObject {
-    /// Empties relationships that the policy has neither set nor asked for.
-    fileprivate func forgetRelationships(_ positions: [Int]) {
-        for position in positions where !isChanged(position) {
-            guard case .relationship(let relationship, _) = entity.columns.shape.properties[position] else { continue }
-            change(position, to: relationship.isToMany ? .toMany([]) : .toOne(nil))
-        }
-    }
-}
-
 extension MigrationManager {
     /// The mapping's relationships are made for all of its objects at once; a policy that does not ask for them has
     /// them undone.
     func createRelationships(forDestination destination: DestinationObject) throws {
         destination.hasMappedRelationships = true
+    }
+
+    /// Empties relationships that the policy has neither set nor asked for.
+    func forget(_ relationships: [String], of object: DestinationObject) throws {
+        for name in relationships {
+            guard let position = object.entity.columns.shape.position(of: name), !object.isChanged(position),
+                case .relationship(let relationship, _) = object.entity.columns.shape.properties[position],
+                try !links.isSet(position, of: object)
+            else { continue }
+            object.change(position, to: relationship.isToMany ? .toMany([]) : .toOne(nil))
+        }
     }
 
     /// The objects that a mapping has made itself, not those that a source object went into.

@@ -86,14 +86,13 @@ package struct PolicyRun {
         return ours.map(\.counts)
     }
 
-    /// A mapping's expressions hold for the objects that a policy had made by `super`.
+    /// A mapping's expressions hold for the objects that a policy had made by `super`, its relationships for all.
     private func noteCarried(_ mapping: RunningMapping) {
-        guard let reads, mapping.hasMadeInstances, mapping.mapping.sourceEntityName != nil else { return }
+        guard let reads, mapping.mapping.sourceEntityName != nil else { return }
         var carried = mapping.mapping
-        if !mapping.hasMadeRelationships, let shape = mapping.entity?.columns.shape {
-            for position in mapping.ownRelationships {
-                carried.relationships[shape.properties[position].name] = RelationshipSource.empty
-            }
+        if !mapping.hasMadeInstances { carried.attributes = [:] }
+        if !mapping.hasMadeRelationships {
+            for name in mapping.ownRelationships { carried.relationships[name] = RelationshipSource.empty }
         }
         for place in carried.carried(from: from) { reads.noteCarried(place.property, of: place.entity) }
     }

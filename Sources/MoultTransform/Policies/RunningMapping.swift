@@ -24,9 +24,8 @@ final class RunningMapping {
     @exclusivity(unchecked) var reader: InstanceReader?
     /// The positions of the to-ones that its rows take with the keys of source objects.
     var carried: Set<Int> = []
-    /// The positions of the relationships that only this mapping fills, which a policy that does not ask for them does
-    /// not get.
-    var ownRelationships: [Int] = []
+    /// The relationships that only this mapping fills, which a policy that does not ask for them does not get.
+    var ownRelationships: [String] = []
     /// Whether a new object has taken what the mapping's expressions say.
     @exclusivity(unchecked) var hasMadeInstances = false
     /// Whether the policy has asked for the mapping's relationships.

@@ -65,6 +65,19 @@ import Testing
         try check(SortDescriptor(\Person.students.count, order: .reverse), SortDescriptor(\.mentor?.works.count))
     }
 
+    @Test func `objects sort by their identities, those that are not saved last`() throws {
+        try check(SortDescriptor(\Person.persistentModelID))
+        try check(SortDescriptor(\Person.id, order: .reverse))
+        try check(SortDescriptor(\Person.mentor?.persistentModelID), SortDescriptor(\.name))
+        let new = ["a", "b"].map { Library.Tag(label: $0) }
+        for tag in new { context.insert(tag) }
+        let tags = try context.fetch(FetchDescriptor(sortBy: [SortDescriptor(\Library.Tag.persistentModelID)]))
+        #expect(Set(tags.suffix(2).map(ObjectIdentifier.init)) == Set(new.map(ObjectIdentifier.init)))
+        let reversed = try context.fetch(FetchDescriptor(sortBy: [SortDescriptor(\Library.Tag.id, order: .reverse)]))
+        #expect(Set(reversed.prefix(2).map(ObjectIdentifier.init)) == Set(new.map(ObjectIdentifier.init)))
+        #expect(tags.dropLast(2).map(\.persistentModelID) == reversed.dropFirst(2).map(\.persistentModelID).reversed())
+    }
+
     @Test func `texts sort as people do, and by scalars where that is asked for`() throws {
         try check(SortDescriptor(\Person.name))
         try check(SortDescriptor(\Person.name, comparator: .localized, order: .reverse))

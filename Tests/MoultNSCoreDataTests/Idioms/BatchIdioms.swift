@@ -52,6 +52,30 @@ import Testing
         #expect(try rows("SELECT ZNAME || ZAGE FROM ZPERSON ORDER BY ZNAME") == ["P11", "P22"])
     }
 
+    @Test("NSBatchInsertRequest(entityName:managedObjectHandler:) of an entity with transient properties")
+    func managedObjectHandlerWithTransients() throws {
+        let model = Library.model { person, _ in
+            let speed = Library.attribute("speed", .integer32, 3)
+            speed.isTransient = true
+            person.properties.append(speed)
+        }
+        let place = url.deletingLastPathComponent().appendingPathComponent("Transient.sqlite")
+        let context = try Library.container(model, at: place).viewContext
+        var number = 0
+        let request = NSBatchInsertRequest(entityName: "Person") { (object: NSManagedObject) in
+            number += 1
+            object.setValue("P\(number)", forKey: "name")
+            return number == 3
+        }
+        try context.execute(request)
+        #expect(try SQLiteShell.rows("SELECT ZNAME FROM ZPERSON ORDER BY 1", of: place) == ["P1", "P2"])
+        let person = try #require(try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Person")).first)
+        person.setValue(5, forKey: "speed")
+        #expect(person.hasChanges && !person.hasPersistentChangedValues)
+        person.setValue("Q", forKey: "name")
+        #expect(person.hasPersistentChangedValues)
+    }
+
     @Test("NSBatchUpdateRequest propertiesToUpdate")
     func update() throws {
         try context.execute(

@@ -201,4 +201,20 @@ import Testing
         try coordinator.migratePersistentStore(coordinator.persistentStores[0], to: copy, options: nil, type: .sqlite)
         #expect(coordinator.persistentStores.map(\.url) == [copy])
     }
+
+    @Test("options that Core Data does not know, such as an app's own and NSPersistentStoreFileProtectionKey")
+    func ownOptions() throws {
+        let container = NSPersistentContainer(name: "Library", managedObjectModel: Library.model())
+        let description = NSPersistentStoreDescription(url: url)
+        description.setOption("value" as NSString, forKey: "com.example.key")
+        container.persistentStoreDescriptions = [description]
+        var failure: (any Error)?
+        container.loadPersistentStores { _, error in failure = error }
+        #expect(failure == nil && description.options["com.example.key"] as? NSString == "value")
+        let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Library.model())
+        let store = try coordinator.addPersistentStore(
+            ofType: NSSQLiteStoreType, configurationName: nil, at: url,
+            options: ["NSPersistentStoreFileProtectionKey": "NSFileProtectionComplete"])
+        #expect(store.url == url)
+    }
 }

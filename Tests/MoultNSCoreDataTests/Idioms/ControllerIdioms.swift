@@ -101,6 +101,19 @@ import Testing
         #expect(controller.fetchedObjects?.map(\.name) == ["Eve"])
     }
 
+    @Test("a controller with sortDescriptors = []")
+    func emptySort() throws {
+        let context = try Library.context()
+        Library.person("Ann", in: context)
+        try context.save()
+        let request = NSFetchRequest<Person>(entityName: "Person")
+        request.sortDescriptors = []
+        let controller = NSFetchedResultsController(
+            fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+        try controller.performFetch()
+        #expect(controller.fetchedObjects?.map(\.name) == ["Ann"])
+    }
+
     @Test("a controller needs sort descriptors")
     func unsorted() async {
         await #expect(processExitsWith: .failure) {

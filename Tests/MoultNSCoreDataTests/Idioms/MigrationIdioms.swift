@@ -143,6 +143,32 @@ import Testing
         #expect(description.options[NSPersistentStoreStagedMigrationManagerOptionKey] === manager)
     }
 
+    @Test("NSEntityMigrationPolicy that inserts and associates, and leaves relationships to the mapping")
+    func insertedLinks() throws {
+        do {
+            let container = try Library.container(at: url)
+            let post = Post(context: container.viewContext)
+            post.title = "One"
+            post.author = Library.person("Bob", in: container.viewContext)
+            try container.viewContext.save()
+            let coordinator = container.persistentStoreCoordinator
+            try coordinator.remove(coordinator.persistentStores[0])
+        }
+        let manager = NSMigrationManager(sourceModel: Library.model(), destinationModel: newer())
+        let mapping = try NSMappingModel.inferredMappingModel(
+            forSourceModel: manager.sourceModel, destinationModel: manager.destinationModel)
+        for entity in mapping.entityMappings where entity.sourceEntityName == "Post" {
+            entity.entityMigrationPolicyClassName = NSStringFromClass(PostPolicy.self)
+        }
+        let copy = url.deletingLastPathComponent().appendingPathComponent("Inserted.sqlite")
+        try manager.migrateStore(
+            from: url, sourceType: NSSQLiteStoreType, options: nil, with: mapping, toDestinationURL: copy,
+            destinationType: NSSQLiteStoreType, destinationOptions: nil)
+        #expect(
+            try SQLiteShell.rows("SELECT ZTITLE, ZNAME FROM ZPOST JOIN ZPERSON ON ZAUTHOR = ZPERSON.Z_PK", of: copy)
+                == ["ONE|Bob"])
+    }
+
     @Test("NSEntityMigrationPolicy with insertNewObject, associate and destinationContext")
     func policy() throws {
         do {
@@ -176,6 +202,16 @@ import Testing
                 == ["One|BOB"])
         #expect(manager.userInfo?["people"] as? [String] == ["ANN", "BOB"])
         #expect(manager.userInfo?["sources"] as? Int ?? 0 >= 2)
+    }
+}
+
+final class PostPolicy: NSEntityMigrationPolicy {
+    override func createDestinationInstances(
+        forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
+    ) throws {
+        let post = NSEntityDescription.insertNewObject(forEntityName: "Post", into: manager.destinationContext)
+        post.setValue((sInstance.value(forKey: "title") as? String)?.uppercased(), forKey: "title")
+        manager.associate(sourceInstance: sInstance, withDestinationInstance: post, for: mapping)
     }
 }
 

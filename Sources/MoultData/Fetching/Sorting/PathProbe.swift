@@ -54,9 +54,9 @@ final class PathProbe: BackingData {
             }
         }
         guard let value = walk.value else {
-            guard let last = walk.last, let model = unwrapped(result) as? any PersistentModel, model === last else {
-                return []
-            }
+            guard let last = walk.last else { return [] }
+            if unwrapped(result) is PersistentIdentifier { return [StoredPath(names, .identity)] }
+            guard let model = unwrapped(result) as? any PersistentModel, model === last else { return [] }
             return [StoredPath(names, .relationship)]
         }
         return end(result, value, keyPath).map { [StoredPath(names, $0)] } ?? []

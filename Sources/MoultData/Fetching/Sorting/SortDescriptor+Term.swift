@@ -22,7 +22,7 @@ extension SortDescriptor where Compared: PersistentModel {
 extension StoredPath {
     /// What stands behind ORDER BY for the value.
     fileprivate func sortExpression(isLexical: Bool) -> StoredExpression {
-        let value = StoredExpression.keyPath(names.joined(separator: "."))
+        let value: StoredExpression = names.isEmpty ? .evaluatedObject : .keyPath(names.joined(separator: "."))
         switch end {
         case .localizedOrder: return .function(StoredText.InSwift.localizedKey.rawValue, [value])
         case .localizedStandardOrder: return .function(StoredText.InSwift.standardKey.rawValue, [value])
@@ -32,7 +32,8 @@ extension StoredPath {
             // Nil has no objects, and no number of them either.
             return owner.isEmpty
                 ? count : .conditional(.isPresent(.keyPath(owner)), count, .constant(.null))
-        case .relationship: return value
+        // By its key: the order of insertion within an entity.
+        case .relationship, .identity: return value
         case .attribute(let type):
             if isLexical { return value }
             if StoredText.isText(type) { return .function(StoredText.InSwift.composed.rawValue, [value]) }

@@ -15,6 +15,8 @@ struct StoredPath: Sendable {
         /// How many objects a to-many relationship has.
         case count
         case relationship
+        /// Which object it is: `persistentModelID`, or `id` where that is not a property of its own.
+        case identity
         case localizedOrder
         case localizedStandardOrder
     }
@@ -23,7 +25,7 @@ struct StoredPath: Sendable {
     var hasOrder: Bool {
         switch end {
         case .attribute(let type): withoutOptionals(type) is any PersistentValue.Type
-        case .count, .localizedOrder, .localizedStandardOrder: true
+        case .count, .identity, .localizedOrder, .localizedStandardOrder: true
         case .relationship: false
         }
     }
@@ -37,6 +39,8 @@ struct StoredPath: Sendable {
             } else {
                 end = .relationship
             }
+        } else if type(of: keyPath).valueType == PersistentIdentifier.self {
+            (names, end) = ([], .identity)
         } else if let found = properties.path(keyPath, otherwise: { PathProbe.walk(keyPath) }) {
             self = found
         } else {

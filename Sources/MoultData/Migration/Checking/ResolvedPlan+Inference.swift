@@ -23,6 +23,7 @@ extension ResolvedPlan {
             asksAboutRenames: !edge.isCustom, judgesLater: edge.code.will != nil,
             drops: { [plan = self] in plan.isLeftToCode($0, edge) })
         reportClassNames(edge, inference)
+        reportUndecodable(edge)
         for question in inference.questions where question.property != nil || question.kind != .rename {
             if edge.isCustom, question.kind == .conversion {
                 reportUnread(question.oldPlace, question.sentence.firstSentence, edge)
@@ -34,7 +35,7 @@ extension ResolvedPlan {
         for refusal in inference.refusals {
             report(
                 refusal.reason.rawValue, refusal.place, "\(name(of: edge)): \(refusal.message)",
-                "\(refusal.remedy) Or give it a value in a .transform of \(refusal.entity).")
+                [refusal.remedy, refusal.transformRemedy].compactMap(\.self).joined(separator: " "))
         }
         if !edge.isLightweight || !given.isEmpty || acceptedLosses != .none {
             mappings[edge.older] = inference.mapping
@@ -97,7 +98,14 @@ extension String {
 }
 
 extension Refusal {
-    fileprivate var entity: String { String(place.prefix { $0 != "." }) }
+    /// Where code that makes the objects helps: what a hierarchy is, and which ends belong together, it cannot change.
+    fileprivate var transformRemedy: String? {
+        switch reason {
+        case .hierarchiesMerged, .inversesDisagree: nil
+        case .requiredWithoutDefault, .requiredRelationship, .typeNotConvertible, .destinationNotConvertible:
+            "Or give it a value in a .transform of \(place.prefix { $0 != "." })."
+        }
+    }
 }
 
 extension Answer {

@@ -43,7 +43,8 @@ extension ResolvedPlan {
                 "checksum-twice", name(of: later),
                 "\(label(earlier)) and \(label(later)) have models with the same checksum, "
                     + "\(versions[later].model.versionChecksum.prefix(12))…, so no store can distinguish them.\(unseen)",
-                "Remove one of them, or give a property of the later one a hashModifier.")
+                "Remove one of them, or give a property of the later one a hashModifier. A stage converts no value in JSON: where "
+                    + "the type of one has changed, that takes a .transform.")
         }
     }
 

@@ -120,6 +120,19 @@ extension ValueForm {
     var columns: [String] { leaves.map(\.path) }
 }
 
+extension ValueForm {
+    /// The types of the elements of two arrays, or of the values of two dictionaries; nil for any other pair.
+    static func elements(of type: Any.Type, _ other: Any.Type) -> (Any.Type, Any.Type)? {
+        if let array = type as? any AnyArray.Type, let other = other as? any AnyArray.Type {
+            return (array.elementType, other.elementType)
+        }
+        if let dictionary = type as? any AnyDictionary.Type, let other = other as? any AnyDictionary.Type {
+            return (dictionary.valueType, other.valueType)
+        }
+        return nil
+    }
+}
+
 /// An array of an unknown element type.
 private protocol AnyArray {
     static var elementType: Any.Type { get }

@@ -35,6 +35,10 @@ extension ExpressionValue {
             (.uuid(let left), .data(let right)), (.uuid(let left), .uuid(let right)):
             return order(left, right)
         case (.object(let left), .object(let right)):
+            // What is not saved comes behind all that is.
+            if left.isTemporary != right.isTemporary {
+                return right.isTemporary ? .orderedAscending : .orderedDescending
+            }
             if left.key != right.key { return order(left.key, right.key) }
             if left.entityName != right.entityName { return order(left.entityName.utf8, right.entityName.utf8) }
             return order((left.store?.uuidString ?? "").utf8, (right.store?.uuidString ?? "").utf8)

@@ -1,0 +1,91 @@
+import Foundation
+import MoultModel
+import MoultObjects
+
+// A value that lies in its column as JSON is as its type has written it. No hash tells what is in it, and no lightweight
+// stage converts it: a later type has to decode it, or code has to.
+
+extension ResolvedPlan {
+    /// Reports each property of which the later version's type cannot decode what the older one's has written, where no
+    /// code converts it.
+    mutating func reportUndecodable(_ edge: PlanEdge) {
+        guard edge.code.will == nil else { return }
+        let (older, newer) = (schemas[edge.older], schemas[edge.older + 1])
+        for (entity, model) in newer.types.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+            guard let before = older.types[entity], !edge.transforms.contains(where: { $0.oldName == entity }) else {
+                continue
+            }
+            let old = before.schemaMetadata.propertiesByName
+            for property in model.schemaMetadata.properties where property.isInJSON {
+                let names = [property.declared.originalName, property.name].compactMap(\.self)
+                guard let earlier = names.lazy.compactMap({ old[$0] }).first, earlier.isInJSON,
+                    let fault = StoredJSON.fault(of: property.valueType, reading: earlier.valueType)
+                else { continue }
+                let (from, to) = (types[edge.older], types[edge.older + 1])
+                report(
+                    "values-undecodable", "\(entity).\(property.name)",
+                    "\(name(of: edge)): \(entity).\(property.name) holds JSON that \(fault.type) cannot decode: "
+                        + "\(fault.reason). No objects of \(entity) could be fetched.",
+                    "Let \(fault.type) decode what its earlier versions wrote, by an optional property or an init(from:) "
+                        + "with decodeIfPresent; then no conversion is needed. Or convert the values: give the property a "
+                        + "hashModifier, and write .transform(from: \(from).\(entity).self, to: \(to).\(entity).self) "
+                        + "{ old, new in new.\(property.name) = … old.\(earlier.name) … }.")
+            }
+        }
+    }
+}
+
+extension Schema.PropertyMetadata {
+    /// Whether its values lie in one column as the JSON that their type encodes.
+    fileprivate var isInJSON: Bool {
+        switch ValueForm.of(valueType) {
+        case .json, .unknown: return true
+        case .fields:
+            // `@Attribute(.codable)` keeps what would have columns of its own.
+            if case .attribute(let attribute) = shape { return attribute.type != .composite }
+            return false
+        case .plain, .rawValue, .cases, .archive, .encoded: return false
+        }
+    }
+}
+
+/// What JSON of one type means to another.
+enum StoredJSON {
+    struct Fault {
+        /// The type that cannot decode.
+        let type: Any.Type
+        let reason: String
+    }
+
+    /// Why a type cannot decode what another has encoded; nil if it can, or where that cannot be told without a value.
+    static func fault(of type: Any.Type, reading earlier: Any.Type) -> Fault? {
+        let (type, earlier) = (withoutOptionals(type), withoutOptionals(earlier))
+        guard type != earlier else { return nil }
+        if let (new, old) = ValueForm.elements(of: type, earlier) { return fault(of: new, reading: old) }
+        guard let new = type as? any Decodable.Type, let old = earlier as? any (Decodable & Encodable).Type,
+            let json = try? encoded(old)
+        else { return nil }
+        return reason(new, json).map { Fault(type: type, reason: $0) }
+    }
+
+    /// Why bytes of a column are none of a type's; nil if they are, or where JSON is not the reason.
+    static func reason(_ type: any Decodable.Type, _ bytes: [UInt8]) -> String? {
+        func decode<Value: Decodable>(_ type: Value.Type) -> String? {
+            do {
+                _ = try CodableForm.value(type, from: bytes)
+            } catch DecodingError.keyNotFound(let key, _) {
+                return "it has no value for \(key.stringValue)"
+            } catch DecodingError.typeMismatch(_, let context) {
+                return "the value of \(context.codingPath.last?.stringValue ?? "it") is of another type"
+            } catch DecodingError.valueNotFound(_, let context) {
+                return "the value of \(context.codingPath.last?.stringValue ?? "it") is null"
+            } catch {}
+            return nil
+        }
+        return decode(type)
+    }
+
+    private static func encoded<Value: Decodable & Encodable>(_ type: Value.Type) throws -> [UInt8] {
+        try CodableForm.json(of: BlankDecoder().decode(type))
+    }
+}
