@@ -9,6 +9,7 @@ static inline struct MHD_Daemon *moult_microhttpd_start(
         MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, handler, context, MHD_OPTION_LISTEN_SOCKET, listening,
         MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_TIMEOUT, seconds,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory, MHD_OPTION_URI_LOG_CALLBACK, began, context,
+        MHD_OPTION_THREAD_STACK_SIZE, (size_t)8 << 20,
         MHD_OPTION_NOTIFY_COMPLETED, ended, context, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 }
 

@@ -83,11 +83,11 @@ extension Project {
     ///
     /// - Parameters:
     ///   - store: the store's path.
-    ///   - rules: what is looked for; all by default.
+    ///   - rules: what is looked for; by default all but cycles and one-sided relationships, which Core Data allows.
     ///   - isRehearsal: whether to do everything on a copy that is not kept.
     ///   - options: how the store is changed.
     public func repair(
-        _ store: String, only rules: Set<RepairRule> = Set(RepairRule.allCases), isRehearsal: Bool = false,
+        _ store: String, only rules: Set<RepairRule> = RepairRule.byDefault, isRehearsal: Bool = false,
         options: RunOptions = RunOptions()
     ) -> StoreTask<RepairReport> {
         task("repair", store) { observer, _ in
@@ -106,13 +106,14 @@ extension Project {
     /// - Parameters:
     ///   - store: the store's path.
     ///   - path: the new store; nothing may exist there.
-    ///   - version: the name of the store's version; nil for the one that the store names, otherwise the current one.
+    ///   - version: the name of the store's version; nil for the one that the store's metadata or the model inside it
+    ///     name, otherwise for the one that places the most rows, which ``SalvageReport/notes`` begins with.
     /// - Throws: `usage` if the path is taken, `locked`, `notAStore`, `cancelled`; then nothing is made.
     public func salvage(_ store: String, into path: String, as version: String? = nil) async throws -> SalvageReport {
         try await onThread { isCancelled in
-            let known = version == nil ? try? versions.version(ofStore: store) : nil
-            let model = try known ?? versions.versions[versions.target(named: version)]
-            return SalvageReport(try StoreSalvage(model).run(store, into: path, isCancelled: isCancelled))
+            let named = try version.map { versions.versions[try versions.target(named: $0)] }
+            let salvage = StoreSalvage(named, among: versions)
+            return SalvageReport(try salvage.run(store, into: path, isCancelled: isCancelled))
         }
     }
 }

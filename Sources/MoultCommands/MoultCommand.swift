@@ -29,13 +29,25 @@ public enum MoultCommand {
         signal(SIGPIPE, SIG_IGN)
         keepStandardStreams()
         Connection.keepNoMemoryStatistics()
-        let number = await run(registry, arguments: arguments)
+        let number = await onLargeStack { await run(registry, arguments: arguments) }
         if number == ExitCode.unread.number {
             // The work is done; now the process ends as any other whose reader has gone.
             signal(SIGPIPE, SIG_DFL)
             kill(getpid(), SIGPIPE)
         }
         exit(number)
+    }
+
+    /// Does work on a thread whose stack does not depend on what the system gives to threads.
+    private static func onLargeStack(_ work: @escaping @Sendable () async -> Int32) async -> Int32 {
+        let number = await withCheckedContinuation { (continuation: CheckedContinuation<Int32?, Never>) in
+            let thread = JoinedThread.start {
+                continuation.resume(returning: try? BlockingTask.run { await work() })
+            }
+            if thread == nil { continuation.resume(returning: nil) }
+        }
+        if let number { return number }
+        return await work()
     }
 
     /// A stream that was closed gives its number to the next file that is opened, which would get what is printed. In its

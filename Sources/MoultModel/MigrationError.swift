@@ -150,6 +150,8 @@ extension MigrationError {
         public static let notAStore = Code("notAStore", exit: 4, "NSPersistentStoreInvalidTypeError", 134000)
         /// The database is damaged, or a value in it cannot be read.
         public static let storeCorrupted = Code("storeCorrupted", exit: 4, "NSFileReadCorruptFileError", 259)
+        /// The store is sound without the log or the journal next to it, and damaged with it.
+        public static let sideFileForeign = Code("sideFileForeign", exit: 4, "NSFileReadCorruptFileError", 259)
         /// The store's metadata, or a record that Moult keeps next to the store, cannot be read.
         public static let metadataInvalid = Code("metadataInvalid", exit: 4, "NSPersistentStoreOpenError", 134080)
         /// There is no model at the path, in the bundle or in the store.

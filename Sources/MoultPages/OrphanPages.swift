@@ -38,6 +38,7 @@ final class OrphanPages {
         // Then what stands alone, and the parts of a subtree that is none.
         for top in children.keys.sorted() where ledger[top] == .unknown { try place(top) }
         for leaf in leaves where ledger[leaf] == .unknown { try place(leaf) }
+        guard recovery.only == nil else { return }
         for leaf in leaves where ledger[leaf] == .unknown { try keepAside(leaf) }
         for page in indexPages where ledger[page] == .unknown { try placeEntries(page) }
     }

@@ -34,21 +34,25 @@ package final class PageRecovery {
     package var rowsAside: Int64 = 0
     let hints: ([UInt8]?) throws -> Hints?
     let check: () throws -> Void
+    /// The names of the tables that are read; nil for all, and for what belongs to no table.
+    let only: Set<String>?
 
     /// - Parameters:
     ///   - path: the damaged database, without a writer.
     ///   - recovered: where the rows go; nothing may be there.
+    ///   - only: the names of the tables that are read; nil for all.
     ///   - hints: what a model says, given the bytes that may be the model which the store carries.
     ///   - check: throws where the work is to end.
     package init(
-        _ path: String, into recovered: String, _ system: any System, check: @escaping () throws -> Void,
+        _ path: String, into recovered: String, only: Set<String>? = nil, _ system: any System,
+        check: @escaping () throws -> Void,
         hints: @escaping ([UInt8]?) throws -> Hints?
     ) throws {
         pages = try DatabasePages(path, system)
         ledger = try PageLedger(pages)
         database = try RecoveredDatabase(recovered)
         schema = try SchemaRows()
-        (self.hints, self.check) = (hints, check)
+        (self.hints, self.check, self.only) = (hints, check, only)
     }
 
     /// - Parameter place: what an error names: the store of which this is a copy.
@@ -57,7 +61,7 @@ package final class PageRecovery {
         try ledger.findFreePages()
         try readSchema()
         for entry in schema.entries { try database.note(entry) }
-        for table in schema.tables {
+        for table in schema.tables where only?.contains(table.name) ?? true {
             guard try database.make(table) else {
                 schema.leaveOut(table.name)
                 continue

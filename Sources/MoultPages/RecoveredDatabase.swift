@@ -10,7 +10,7 @@ package final class RecoveredDatabase {
     package static let schema = "moult_schema"
     private static let expected = "moult_expected"
 
-    let connection: Connection
+    package let connection: Connection
     private var inserts: [String: Statement] = [:]
     private var expect: Statement?
 

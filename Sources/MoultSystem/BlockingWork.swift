@@ -10,8 +10,12 @@ package enum BlockingWork {
         let flag = CancellationFlag()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
-                DispatchQueue(label: label, qos: .userInitiated).async {
+                let work: @Sendable () -> Void = {
                     continuation.resume(with: Result { try body { flag.isSet.load(ordering: .relaxed) } })
+                }
+                // Where the system starts no thread, Dispatch waits until it does.
+                if JoinedThread.start(work) == nil {
+                    DispatchQueue(label: label, qos: .userInitiated).async(execute: work)
                 }
             }
         } onCancel: {

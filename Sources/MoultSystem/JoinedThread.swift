@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -5,6 +7,9 @@
 #endif
 
 /// A thread of its own that does one thing, and can be waited for.
+///
+/// Its stack is as large as that of a process's first thread usually is. Those that a system gives to other threads may
+/// be much smaller (512 kB on macOS, 128 kB with musl).
 package final class JoinedThread: @unchecked Sendable {
     private let thread: pthread_t
     // Used by the one thread that waits.
@@ -22,14 +27,35 @@ package final class JoinedThread: @unchecked Sendable {
         return JoinedThread(thread)
     }
 
+    private static let stackSize = 8 << 20
+
     private static func thread(doing work: UnsafeMutableRawPointer) -> pthread_t? {
+        var attributes = pthread_attr_t()
+        guard pthread_attr_init(&attributes) == 0 else { return nil }
+        defer { pthread_attr_destroy(&attributes) }
+        guard pthread_attr_setstacksize(&attributes, stackSize) == 0 else { return nil }
         #if canImport(Glibc)
             var thread = pthread_t()
-            return pthread_create(&thread, nil, perform, work) == 0 ? thread : nil
+            return pthread_create(&thread, &attributes, perform, work) == 0 ? thread : nil
         #else
             var thread: pthread_t?
-            return pthread_create(&thread, nil, perform, work) == 0 ? thread : nil
+            return pthread_create(&thread, &attributes, perform, work) == 0 ? thread : nil
         #endif
+    }
+
+    /// Calls `body` with each number below `count`, on as many threads as there are processors, and waits for all.
+    package static func iterate(_ count: Int, _ body: @Sendable (Int) -> Void) {
+        let counter = Counter()
+        withoutActuallyEscaping(body) { body in
+            let work: @Sendable () -> Void = {
+                while case let number = counter.next.wrappingAdd(1, ordering: .relaxed).oldValue, number < count {
+                    body(number)
+                }
+            }
+            let others = (1..<max(1, min(count, sysconf(Int32(_SC_NPROCESSORS_ONLN))))).compactMap { _ in start(work) }
+            work()
+            for thread in others { thread.wait() }
+        }
     }
 
     deinit { if !wasWaitedFor { pthread_detach(thread) } }
@@ -40,6 +66,10 @@ package final class JoinedThread: @unchecked Sendable {
         wasWaitedFor = true
         pthread_join(thread, nil)
     }
+}
+
+private final class Counter: Sendable {
+    let next = Atomic(0)
 }
 
 private final class Work: Sendable {

@@ -78,16 +78,16 @@ extension POSIXSystem {
     /// Hands over a file's contents, up to `limit` bytes, in pieces of at most a mebibyte.
     private func readPieces(of path: String, limit: Int, _ body: (UnsafeRawBufferPointer) -> Void) throws {
         try withFile(path, O_RDONLY, to: "read") { descriptor in
-            let pieceSize = 1 << 20
-            try withUnsafeTemporaryAllocation(byteCount: pieceSize, alignment: 16) { buffer in
-                var left = limit
-                while left > 0 {
-                    let count = retrying { Self.systemRead(descriptor, buffer.baseAddress, min(pieceSize, left)) }
-                    guard count >= 0 else { throw MigrationError.system("read", path) }
-                    if count == 0 { return }
-                    body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-                    left -= count
-                }
+            // On the heap: the stack of a thread may be smaller.
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+            defer { buffer.deallocate() }
+            var left = limit
+            while left > 0 {
+                let count = retrying { Self.systemRead(descriptor, buffer.baseAddress, min(buffer.count, left)) }
+                guard count >= 0 else { throw MigrationError.system("read", path) }
+                if count == 0 { return }
+                body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                left -= count
             }
         }
     }

@@ -97,18 +97,18 @@ extension POSIXSystem {
 
     /// Copies what is left of `source` to `destination` by read and write.
     func copyPieces(from source: Int32, to destination: Int32, _ path: String, _ copy: String) throws {
-        let pieceSize = 1 << 20
-        try withUnsafeTemporaryAllocation(byteCount: pieceSize, alignment: 16) { buffer in
-            while true {
-                #if canImport(Glibc)
-                    let count = retrying { Glibc.read(source, buffer.baseAddress, pieceSize) }
-                #else
-                    let count = retrying { Darwin.read(source, buffer.baseAddress, pieceSize) }
-                #endif
-                guard count >= 0 else { throw MigrationError.system("read", path) }
-                if count == 0 { return }
-                try write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: destination, copy)
-            }
+        // On the heap: the stack of a thread may be smaller.
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+        defer { buffer.deallocate() }
+        while true {
+            #if canImport(Glibc)
+                let count = retrying { Glibc.read(source, buffer.baseAddress, buffer.count) }
+            #else
+                let count = retrying { Darwin.read(source, buffer.baseAddress, buffer.count) }
+            #endif
+            guard count >= 0 else { throw MigrationError.system("read", path) }
+            if count == 0 { return }
+            try write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: destination, copy)
         }
     }
 

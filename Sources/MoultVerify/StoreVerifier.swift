@@ -228,9 +228,13 @@ package struct StoreVerifier {
 
     private func inverses() throws -> [Violation] {
         try shape.oneToOnes.compactMap { pair in
-            let rows = """
+            let present = """
                 \(table(pair.table)) AS r WHERE r.\(pair.column.quotedName) IS NOT NULL \
-                AND \(isOf(pair.numbers, pair.table)) AND NOT EXISTS (SELECT 1 FROM \(table(pair.inverseTable)) AS t WHERE t.Z_PK = r.\(pair.column.quotedName) AND t.\(pair.inverseColumn.quotedName) = r.Z_PK)
+                AND \(isOf(pair.numbers, pair.table))
+                """
+            if try isOneSided(pair, present) { return try oneSided(pair, present) }
+            let rows = """
+                \(present) AND NOT EXISTS (SELECT 1 FROM \(table(pair.inverseTable)) AS t WHERE t.Z_PK = r.\(pair.column.quotedName) AND t.\(pair.inverseColumn.quotedName) = r.Z_PK)
                 """
             return try violation(
                 count(rows), "inverse-disagrees", .error, place: pair.place, "object refers", plural: "objects refer",
@@ -238,6 +242,29 @@ package struct StoreVerifier {
                 "moult repair makes the two sides agree."
             )?.naming(keys(rows))
         }
+    }
+
+    /// Whether the other side of a one-to-one relationship was never written: it is NULL in every row, and no object is
+    /// named twice. Some apps of Apple's have such stores.
+    private func isOneSided(_ pair: StoreShape.OneToOne, _ present: String) throws -> Bool {
+        try connection.integer(
+            """
+            SELECT NOT EXISTS (SELECT 1 FROM \(table(pair.inverseTable)) WHERE \(pair.inverseColumn.quotedName) IS NOT NULL) \
+            AND NOT EXISTS (SELECT 1 FROM \(present) GROUP BY r.\(pair.column.quotedName) HAVING count(*) > 1)
+            """) == 1
+    }
+
+    private func oneSided(_ pair: StoreShape.OneToOne, _ present: String) throws -> Violation? {
+        // What leads to nothing is another fault.
+        let rows = """
+            \(present) AND EXISTS (SELECT 1 FROM \(table(pair.inverseTable)) AS t \
+            WHERE t.Z_PK = r.\(pair.column.quotedName))
+            """
+        return try violation(
+            count(rows), "inverse-one-sided", .note, place: pair.place, "object refers", plural: "objects refer",
+            "through \(pair.place), and the inverse is empty in every row: the app has never written it.",
+            "They are kept as they are; moult repair --only one-sided sets the inverse."
+        )?.naming(keys(rows))
     }
 
     /// Core Data reads such a pair from one of its ends alone.

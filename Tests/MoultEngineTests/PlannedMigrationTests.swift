@@ -235,6 +235,29 @@ struct PlannedMigrationTests {
                 == "2|1|post-1\n3|1|user-1\n3|2|user-2\n")
     }
 
+    /// Records of an entity that an earlier version of the app removed without its records: no table has its objects.
+    @Test func `a mirror's records of an entity whose table is gone are not given to another entity`() throws {
+        let admin = EntityDescription(name: "Admin", attributes: [.init(name: "level", type: .integer16)])
+        let versions = try Self.versions([Self.user(), Self.post()], [Self.user(), Self.post(), admin])
+        let (folder, path) = try store(of: versions)
+        defer { withExtendedLifetime(folder) {} }
+        _ = try SQLiteShell.run(
+            path,
+            """
+            CREATE TABLE ANSCKRECORDMETADATA ( Z_PK INTEGER PRIMARY KEY, ZENTITYID INTEGER, ZENTITYPK INTEGER, ZCKRECORDNAME VARCHAR );
+            CREATE UNIQUE INDEX u ON ANSCKRECORDMETADATA (ZENTITYID COLLATE BINARY ASC, ZENTITYPK COLLATE BINARY ASC);
+            INSERT INTO ANSCKRECORDMETADATA VALUES (1, 1, 1, 'post-1'), (2, 2, 1, 'user-1'), (3, 3, 1, 'gone-1'),
+                (4, 3, 2, 'gone-2'), (5, 9, 1, 'older-1')
+            """)
+        let prepared = try PreparedMigration(path, versions: versions, options: .init(allowsCloudKit: true))
+        _ = try Migrator().run(#require(try prepared.migration()), on: path)
+        #expect(
+            try SQLiteShell.run(
+                path, "SELECT ZENTITYID, ZENTITYPK, ZCKRECORDNAME FROM ANSCKRECORDMETADATA ORDER BY Z_PK")
+                == "2|1|post-1\n3|1|user-1\n9|1|older-1\n")
+        #expect(try StoreAudit(path, model: versions.versions[1].model).isSound)
+    }
+
     @Test func `a plan is refused where the store has changed since`() throws {
         let versions = try Self.versions(
             [Self.user(), Self.post()], [Self.user([.init(name: "age", type: .integer16)]), Self.post()])

@@ -165,6 +165,18 @@ import Testing
         #expect(try SQLiteShell.run(salvage.store, "SELECT count(*) FROM ZPOST") == "6\n")
     }
 
+    @Test func `a store that SQLite cannot open is salvaged as the version that its metadata say`() async throws {
+        _ = try forum.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        let url = URL(fileURLWithPath: store)
+        var bytes = try Data(contentsOf: url)
+        bytes[100] ^= 0xFF
+        try bytes.write(to: url)
+        let salvage = try await project.salvage(store, into: folder + "/saved.sqlite")
+        #expect(salvage.version == "Forum")
+        #expect(salvage.notes.first == "The store is of version Forum, by its metadata.")
+        #expect(try SQLiteShell.run(salvage.store, "SELECT count(*) FROM ZPOST") == "6\n")
+    }
+
     @Test func `a store goes back, and backups are made, carried and restored`() async throws {
         _ = try await project.migrate(store).report
         let rollback = try await project.rollback(store).report

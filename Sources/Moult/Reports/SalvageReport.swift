@@ -34,7 +34,8 @@ public struct SalvageReport: Sendable {
     public let rows: Int64
     /// Its tables.
     public let tables: [Table]
-    /// What could not be had of the store as a whole, and what else is to be known.
+    /// Why the new store is of its version, if the caller did not name it; what could not be had of the store as a whole,
+    /// and what else is to be known.
     public let notes: [String]
     /// The database with rows and columns that have no place in the version; nil if there are none.
     public let aside: String?
@@ -53,7 +54,7 @@ public struct SalvageReport: Sendable {
         missingData = report.missingData.map {
             MissingData(entity: $0.entity, property: $0.property, keys: $0.keys)
         }
-        notes = report.notes + report.remarks
+        notes = (report.reason.map { [$0] } ?? []) + report.notes + report.remarks
         (aside, isEverythingRead, isWhole) = (report.aside, report.isEverythingRead, report.isWhole)
     }
 }

@@ -68,6 +68,8 @@ struct DiagnosisSite {
     var isSound: Bool { snapshot != nil && damage == nil }
     let snapshot: StoreSnapshot?
     let version: ModelVersion?
+    /// The name of the version of the model that a damaged store is of; nil if it is not known.
+    private let damagedVersion: String?
 
     var system: any System { migrator.system }
 
@@ -90,6 +92,7 @@ struct DiagnosisSite {
                     // A collation that only the app knows is no damage.
                     throw error
                 } catch {
+                    if let foreign = probe.foreignSideFile { throw foreign }
                     damage = (error as? MigrationError)?.message ?? "\(error)"
                 }
                 return (damage, try StoreSnapshot(probe.connection))
@@ -106,6 +109,11 @@ struct DiagnosisSite {
         let known = snapshot.flatMap { snapshot in
             versions?.place(of: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)?.version
         }
+        // SQLite cannot say it where it cannot read the store.
+        damagedVersion =
+            known?.name
+            ?? (obstacle?.code == .storeCorrupted || damage != nil
+                ? Self.damagedVersion(path, in: versions, system) : nil)
         version = known ?? snapshot.flatMap { try? $0.ownVersion().calledTheStoresOwn }
     }
 
@@ -126,7 +134,20 @@ struct DiagnosisSite {
         get throws { try newestGoodBackup().map { "moult rollback \(typed) --to \($0.name)" } ?? salvage }
     }
 
-    var salvage: String { "moult salvage \(typed) SAVED.sqlite --model MODEL" }
+    var salvage: String {
+        "moult salvage \(typed) SAVED.sqlite --model MODEL"
+            + (damagedVersion.map { " --version \($0.shellQuoted)" } ?? "")
+    }
+
+    /// The name of the version of the model that a damaged store is of, by its pages.
+    private static func damagedVersion(
+        _ path: String, in versions: ModelVersions?, _ system: any System
+    ) -> String? {
+        guard let versions, let identity = try? DamagedIdentity(of: path, place: path, system),
+            let (version, _) = identity.version(in: versions), versions.position(named: version.name) != nil
+        else { return nil }
+        return version.name
+    }
 
     /// The newest backup that is what its manifest says.
     func newestGoodBackup() throws -> StoreBackup? {

@@ -13,7 +13,8 @@ struct SalvageFilling {
     let damaged: StoreLayout
     let maker: StoreMaker
     let losses: SalvageLosses
-    let data: SalvagedData
+    /// Nil where external data are not asked for.
+    let data: SalvagedData?
     let system: any System
 
     private var layout: StoreLayout { maker.layout }
@@ -53,7 +54,15 @@ struct SalvageFilling {
         return SalvageReport(
             store: files.new, version: version, tables: tables, pages: losses.pages,
             notes: source.notes + losses.notes, remarks: remarks, unplaced: placement.unplaced,
-            missingData: try data.missing(from: connection, layout), externalFiles: data.count)
+            missingData: try data?.missing(from: connection, layout) ?? [], externalFiles: data?.count ?? 0)
+    }
+
+    /// Columns of the version that the damaged store's tables do not have.
+    var missingColumns: Int {
+        layout.tables.reduce(0) { count, table in
+            let old = damaged.table(forEntity: table.rootEntityName)
+            return count + table.columns.count { column in old.map { $0.column(column.role) == nil } ?? false }
+        }
     }
 
     private func place(_ placement: inout SalvagePlacement) throws -> [SalvageReport.Table] {

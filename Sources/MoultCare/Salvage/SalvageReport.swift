@@ -1,4 +1,5 @@
 import MoultEngine
+import MoultModel
 
 /// What was read out of a damaged store, and what could not be.
 package struct SalvageReport: Sendable, Equatable {
@@ -50,6 +51,24 @@ package struct SalvageReport: Sendable, Equatable {
         package var objects: Int64 { keys.reduce(0) { $0 + $1.upperBound - $1.lowerBound + 1 } }
     }
 
+    /// What says that the damaged store is of the version.
+    package enum Evidence: Sendable, Equatable {
+        /// The caller.
+        case named
+        case metadata
+        /// The model inside the damaged store.
+        case model
+        /// Nothing in the store: the version places the most rows of all.
+        case rows([Trial])
+    }
+
+    /// A version that was tried.
+    package struct Trial: Sendable, Equatable {
+        package var version: String
+        /// Rows that its tables take.
+        package var rows: Int64
+    }
+
     /// What the pages of the damaged store are.
     package struct Pages: Sendable, Equatable {
         package var count: Int
@@ -71,6 +90,7 @@ package struct SalvageReport: Sendable, Equatable {
     package var store: String
     /// The name of the version whose tables it has.
     package var version: String
+    package var evidence: Evidence = .named
     package var tables: [Table]
     package var pages: Pages
     /// What could not be had of the store as a whole, such as its metadata.
@@ -93,4 +113,21 @@ package struct SalvageReport: Sendable, Equatable {
     }
     /// Whether the new store has everything.
     package var isWhole: Bool { isEverythingRead && unplaced.isEmpty }
+}
+
+extension SalvageReport {
+    /// Why the new store is of its version, in a sentence; nil where the caller named it.
+    package var reason: String? {
+        switch evidence {
+        case .named: return nil
+        case .metadata: return "The store is of version \(version), by its metadata."
+        case .model: return "The store is of version \(version), by the model inside it."
+        case .rows(let trials):
+            let others = trials.filter { $0.version != version }.map { "\($0.version): \(Quantity.count($0.rows))" }
+            let most = trials.first { $0.version == version }?.rows ?? rows
+            return "The damaged store does not say of which version it is. Of the \(Quantity.count(trials.count)) "
+                + "versions of the model, \(version) places the most rows: \(Quantity.count(most)) "
+                + "(\(others.joined(separator: ", ")))."
+        }
+    }
 }

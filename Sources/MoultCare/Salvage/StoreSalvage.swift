@@ -12,18 +12,23 @@ import MoultSystem
 /// that are lost is for a repair afterwards.
 package struct StoreSalvage {
     private let version: ModelVersion?
+    private let versions: ModelVersions?
     private let system: any System
 
-    /// - Parameter version: that of the store; nil for the model that it carries itself.
-    package init(_ version: ModelVersion? = nil, system: any System = POSIXSystem()) {
-        self.version = version
-        self.system = system
+    /// - Parameters:
+    ///   - version: that of the store, if the caller knows it.
+    ///   - versions: of the model. The store's own metadata, or the model inside it, say which one it is of. Where
+    ///     neither can be read, it is the one that places the most rows. Nil for the model inside the store.
+    package init(
+        _ version: ModelVersion? = nil, among versions: ModelVersions? = nil, system: any System = POSIXSystem()
+    ) {
+        (self.version, self.versions, self.system) = (version, versions, system)
     }
 
     /// - Parameters:
     ///   - store: the damaged store.
     ///   - path: where the new one is made; nothing may be there, nor at `Sidecar.aside(of:)`.
-    /// - Throws: `usage` where a path is taken; `locked` where another process makes it, has the damaged store open or
+    /// - Throws: `notAStore` where its pages are encrypted; `usage` where a path is taken; `locked` where another process makes it, has the damaged store open or
     ///   keeps writing to it; `notAStore` where there is no table of a store, and no model names one;
     ///   `modelNotFound`, `modelInvalid` where the store's own model is to be taken and there is none; then, as after any
     ///   other error, nothing is made.
@@ -35,17 +40,19 @@ package struct StoreSalvage {
                 .fileNotFound, "There is no file at \(store).", place: store, remedy: "Check the path of the store.")
         }
         let store = try system.resolve(store)
+        if let encrypted = try StoreProbe.encrypted(store, system) { throw encrypted }
+        let foreign = StoreProbe.foreignSideFile(of: store, system)
         let unfinished = try UnfinishedStore(at: path, taking: newPaths(of: store, path), system)
         defer { unfinished.remove() }
         let files = SalvageFiles(unfinished)
         let fault = try copy(store, to: files.damaged)
-        let recovery = try recover(store, files, isCancelled)
-        var report = try make(files, recovery, of: store, at: path)
+        var report = try made(files, of: store, at: path, isCancelled)
         if let fault {
             report.notes.append(
                 "Its rollback journal cannot be played back as a whole: rows may be as an unfinished transaction has "
                     + "left them. \(fault)")
         }
+        if let foreign { report.notes.insert("\(foreign.message) \(foreign.remedy)", at: 0) }
         for file in [files.new, files.aside] where try system.exists(file) {
             try system.synchronise(file)
         }
@@ -92,15 +99,60 @@ package struct StoreSalvage {
         }
     }
 
-    private func recover(
-        _ store: String, _ files: SalvageFiles, _ isCancelled: @escaping () -> Bool
-    ) throws -> PageRecovery {
+    /// The new store, of the version that was named, that the damaged store says, or that places the most rows.
+    private func made(
+        _ files: SalvageFiles, of store: String, at path: String, _ isCancelled: @escaping () -> Bool
+    ) throws -> SalvageReport {
         func check() throws {
             guard isCancelled() else { return }
             throw MigrationError(
                 .cancelled, "The salvage was cancelled; the damaged store is unchanged.",
                 remedy: "Run the command again when you want it done.")
         }
+        func make(_ version: ModelVersion?, _ evidence: SalvageReport.Evidence, isTrial: Bool = false) throws -> Made {
+            try self.make(version, evidence, files, of: store, at: path, isTrial: isTrial, check)
+        }
+        if let version { return try make(version, .named).report }
+        guard let versions else { return try make(nil, .model).report }
+        let known = try DamagedIdentity(of: files.damaged, place: store, system, check: check).version(in: versions)
+        if let (version, evidence) = known { return try make(version, evidence).report }
+        // The newest first: of those that place equally much, it is taken.
+        let candidates = Array(versions.versions.reversed())
+        guard let newest = candidates.first, candidates.count > 1 else {
+            return try make(candidates.first, .named).report
+        }
+        var (trials, best): ([SalvageReport.Trial], (version: ModelVersion, made: Made)?) = ([], nil)
+        for version in candidates {
+            // A version whose tables cannot be made is none that the store can be of.
+            let made: Made
+            do {
+                made = try make(version, .named, isTrial: true)
+            } catch let error as MigrationError where [.unsupported, .modelInvalid].contains(error.code) {
+                continue
+            }
+            trials.append(.init(version: version.name, rows: made.report.rows))
+            if best.map({ made.isBetter(than: $0.made) }) ?? true { best = (version, made) }
+        }
+        return try make(best?.version ?? newest, .rows(trials)).report
+    }
+
+    /// A store on its way, and how well its version suits what was recovered.
+    private struct Made {
+        var report: SalvageReport
+        /// Columns of the version that the damaged store does not have.
+        var missingColumns: Int
+
+        func isBetter(than other: Made) -> Bool {
+            func unplaced(_ report: SalvageReport) -> Int64 { report.unplaced.reduce(0) { $0 + $1.rows } }
+            func missing(_ made: Made) -> Int { made.missingColumns + made.report.tables.count(where: \.isMissing) }
+            return (report.rows, -unplaced(report), -missing(self))
+                > (other.report.rows, -unplaced(other.report), -missing(other))
+        }
+    }
+
+    private func recover(
+        _ version: ModelVersion?, _ files: SalvageFiles, of store: String, _ check: @escaping () throws -> Void
+    ) throws -> PageRecovery {
         func hints(_ cache: [UInt8]?) throws -> PageRecovery.Hints? {
             let carried = cache.flatMap { bytes -> ManagedObjectModel? in
                 var findings: [Finding] = []
@@ -116,12 +168,20 @@ package struct StoreSalvage {
         return recovery
     }
 
+    /// - Parameters:
+    ///   - version: nil for the model inside the damaged store.
+    ///   - isTrial: whether only the report is wanted: nothing that is made stays, and external data are not copied.
     private func make(
-        _ files: SalvageFiles, _ recovery: PageRecovery, of store: String, at path: String
-    ) throws -> SalvageReport {
+        _ version: ModelVersion?, _ evidence: SalvageReport.Evidence, _ files: SalvageFiles, of store: String,
+        at path: String, isTrial: Bool, _ check: @escaping () throws -> Void
+    ) throws -> Made {
+        defer {
+            if isTrial { for file in [files.recovered, files.new, files.aside] { removeDatabase(file) } }
+        }
+        let recovery = try recover(version, files, of: store, check)
         let losses = try SalvageLosses(recovery)
         try recovery.database.close()
-        for suffix in ["", "-wal", "-journal"] { try system.remove(files.damaged + suffix) }
+        if !isTrial { removeDatabase(files.damaged) }
         let recovered = try Connection(files.recovered, mode: .immutable)
         defer { recovered.close() }
         let source = try DamagedStore(recovered, place: store)
@@ -132,12 +192,17 @@ package struct StoreSalvage {
             uuid: source.uuid, experimental: true, namesOf: damaged)
         try maker.make(at: files.new, .like(store), on: system)
         try system.makeFile(files.aside, .like(store))
-        let data = try SalvagedData(of: store, for: path, to: files.support, system)
+        let data = isTrial ? nil : try SalvagedData(of: store, for: path, to: files.support, system)
         let filling = SalvageFilling(
             files: files, source: source, damaged: damaged, maker: maker, losses: losses, data: data, system: system)
         var report = try filling.run(version.name)
         report.remarks += source.remarks(version)
-        return report
+        report.evidence = evidence
+        return Made(report: report, missingColumns: filling.missingColumns)
+    }
+
+    private func removeDatabase(_ path: String) {
+        for suffix in ["", "-wal", "-shm", "-journal"] { _ = try? system.remove(path + suffix) }
     }
 
     private func install(

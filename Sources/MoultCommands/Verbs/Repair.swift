@@ -9,6 +9,7 @@ extension Verb {
             Looks for these faults, by the names that --only takes:
             \(list(of: RepairRule.byDefault))
             Objects that are their own ancestors are a fault only with --only cycles, because Core Data allows them.
+            One-to-one relationships of which the app has never written one end are completed only with --only one-sided.
             If a store lacks some tables, columns or indexes of its current version, they are created as Core Data would
             create them, with the model's default values. If tables or columns were missing, or an index did not match
             its table, that run does not repair rows; run the command again for them.
@@ -78,7 +79,7 @@ extension Verb {
     }
 
     fileprivate static let only = Option.value(
-        "only", "RULES", "Only these repairs, separated by commas; by default all but cycles.",
+        "only", "RULES", "Only these repairs, separated by commas; by default all but cycles and one-sided.",
         completes: .words(RepairRule.allCases.map(\.rawValue)))
 }
 
@@ -163,6 +164,7 @@ extension RepairRule {
         case .numbers: "wrong entity numbers of rows and references"
         case .dangling: "references to objects that do not exist"
         case .inverses: "one-to-one relationships whose two ends disagree"
+        case .oneSided: "one-to-one relationships of which one end is empty in every row"
         case .duplicates: "objects with equal unique values, and repeated pairs of join tables"
         case .orphans: "objects without the destination of a required relationship"
         case .cycles: "objects that are their own ancestors"

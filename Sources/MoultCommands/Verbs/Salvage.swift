@@ -12,8 +12,8 @@ extension Verb {
             store has the tables of the model and every row that can be read, with the keys and the UUID of the old
             store. What could not be read is listed by table and key. Rows and columns for which the model has no place
             are kept in NEW.aside.sqlite. Exits with 1 if something is missing in NEW. Then run moult repair NEW
-            --dry-run to find references to lost rows. Without --model, the model inside the damaged store is used if it
-            can be read.
+            --dry-run to find references to lost rows. The first line says which version the store is of, and how that is
+            known. Without --model, the model inside the damaged store is used if it can be read.
             """,
         operands: [.store, Operand("NEW", "The path of the new store; nothing may exist there.")],
         options: [.model, sourceVersion, .order],
@@ -25,43 +25,35 @@ extension Verb {
         let store = try invocation.required(Operand.store)
         let path = try invocation.required(Operand("NEW", ""))
         try StoreProbe.checkKind(store)
-        let version = try version(of: store, invocation, console)
-        let report = try StoreSalvage(version).run(store, into: path, isCancelled: Interruption.heard)
-        let option = invocation[value: .model].map { " --model \($0.shellQuoted)" } ?? ""
+        let versions = try invocation.versionsIfKnown(console)
+        if versions == nil, invocation[value: sourceVersion] != nil {
+            throw invocation.wrong("--version names a version of a model: name the model with --model.")
+        }
+        let named = try invocation[value: sourceVersion].flatMap { name in
+            try versions.map { try invocation.version(named: name, in: $0) }
+        }
+        let report = try StoreSalvage(named, among: versions)
+            .run(store, into: path, isCancelled: Interruption.heard)
+        // The new store has a model of its own, which the one that was named need not know.
+        let model = report.evidence == .model ? nil : invocation[value: .model]
+        let option = model.map { " --model \($0.shellQuoted)" } ?? ""
         let next = "\(Program.name) repair \(path.shellQuoted)\(option)"
         console.print(report.document) { report.lines(next: next, style: $0) }
         return report.isWhole ? .done : .findings
     }
 
-    /// The version that was named, otherwise the one that the store says, otherwise the current one; nil for the model
-    /// inside the damaged store.
-    private static func version(
-        of store: String, _ invocation: Invocation, _ console: Console
-    ) throws -> ModelVersion? {
-        guard let versions = try invocation.versionsIfKnown(console) else {
-            guard invocation[value: sourceVersion] == nil else {
-                throw invocation.wrong("--version names a version of a model: name the model with --model.")
-            }
-            return nil
-        }
-        return try invocation[value: sourceVersion].map { try invocation.version(named: $0, in: versions) }
-            ?? known(store, versions) ?? invocation.version(sourceVersion, in: versions)
-    }
-
-    /// What the store says of itself, where that can still be read.
-    private static func known(_ store: String, _ versions: ModelVersions) -> ModelVersion? {
-        try? versions.version(ofStore: store)
-    }
-
     private static let sourceVersion = Option.value(
         "version", "NAME",
-        "The store's version, if the store does not record it; by default the model's current version.")
+        "The store's version; by default the one that its metadata, or the model inside it, name. If neither can be read, "
+            + "the version of the model that places the most rows is used.")
 }
 
 extension SalvageReport {
     fileprivate var document: JSONValue {
         [
-            "format": 1, "store": .string(store), "version": .string(version), "whole": .bool(isWhole),
+            "format": 1, "store": .string(store), "version": .string(version), "versionBy": .string(evidence.word),
+            "tried": .array(evidence.trials.map { ["version": .string($0.version), "rows": .integer($0.rows)] }),
+            "whole": .bool(isWhole),
             "read": .bool(isEverythingRead), "rows": .integer(rows), "externalFiles": JSONValue(externalFiles),
             "notes": JSONValue(notes), "remarks": JSONValue(remarks), "tables": .array(tables.map(\.document)),
             "unplaced": .array(
@@ -98,7 +90,8 @@ extension SalvageReport {
             }
         let damaged = pages.damaged.isEmpty ? "" : ", damaged: \(pages.damaged.text)"
         let missing = pages.missing == 0 ? "" : ", missing: \(pages.missing)"
-        return table.lines(style: style) + notes + missingData.map(\.sentence) + remarks + unplaced.map(\.sentence)
+        return (reason.map { [$0.printable] } ?? []) + table.lines(style: style) + notes + missingData.map(\.sentence)
+            + remarks + unplaced.map(\.sentence)
             + [
                 "\(Quantity.count(pages.count, "page")): \(Quantity.count(pages.read)) read, "
                     + "\(Quantity.count(pages.free)) free\(damaged)\(missing)."
@@ -111,6 +104,19 @@ extension SalvageReport {
     }
 }
 
+extension SalvageReport.Evidence {
+    fileprivate var word: String {
+        switch self {
+        case .named: "name"
+        case .metadata: "metadata"
+        case .model: "model"
+        case .rows: "rows"
+        }
+    }
+
+    fileprivate var trials: [SalvageReport.Trial] { if case .rows(let trials) = self { trials } else { [] } }
+}
+
 extension SalvageReport.Table {
     /// Each of these keys was read: their number is that of rows.
     fileprivate var partialRows: Int64 { partial.reduce(0) { $0 + $1.upperBound - $1.lowerBound + 1 } }
@@ -118,7 +124,7 @@ extension SalvageReport.Table {
     fileprivate var document: JSONValue {
         [
             "name": .string(name), "rows": .integer(rows), "partial": .integer(partialRows),
-            "partialKeys": partial.document, "lost": lost.document, "cutShort": .bool(false),
+            "partialKeys": partial.document, "lost": lost.document,
             "listed": listed.map(JSONValue.integer) ?? .null, "counter": counter.map(JSONValue.integer) ?? .null,
             "cause": JSONValue(cause), "missing": .bool(isMissing),
         ]

@@ -28,7 +28,7 @@ struct RepairFaults {
         case .dangling:
             links.filter(\.link.isOptional).map { dangling($0.link, $0.place, $0.destination, $0.numbers) }
                 + layout.joinTables.compactMap(pairs)
-        case .inverses: links.compactMap(inverses)
+        case .inverses, .oneSided: links.compactMap { inverses($0, rule) }
         case .duplicates: layout.model.entities.flatMap(duplicates) + layout.joinTables.compactMap(repeated)
         case .orphans:
             links.filter { !$0.link.isOptional }.map { link in
@@ -121,19 +121,26 @@ struct RepairFaults {
             action: .renumber(link))
     }
 
-    private func inverses(_ owned: OwnedLink) -> RepairFault? {
+    private func inverses(_ owned: OwnedLink, _ rule: RepairRule) -> RepairFault? {
         guard !owned.relationship.isToMany, let inverse = layout.model.inverse(of: owned.relationship),
             !inverse.isToMany,
             let declaring = layout.model.declaringEntity(of: inverse.name, in: owned.destination),
             let other = link(inverse, of: declaring)
         else { return nil }
         let (own, there) = (owned.link, other.link)
+        // The app has never written the other end, and no object is named twice.
+        let isOneSided = """
+            NOT EXISTS (SELECT 1 FROM main.\(there.table.quotedName) WHERE \(there.column.quotedName) IS NOT NULL) \
+            AND NOT EXISTS (SELECT 1 FROM main.\(own.table.quotedName) WHERE \(own.column.quotedName) IS NOT NULL \
+            AND Z_ENT IN (\(owned.numbers.sqlList)) GROUP BY \(own.column.quotedName) HAVING count(*) > 1)
+            """
         return RepairFault(
-            rule: .inverses, place: owned.place,
+            rule: rule, place: owned.place,
             select: """
                 SELECT r.Z_PK, r.\(own.column.quotedName) FROM main.\(own.table.quotedName) AS r \
                 JOIN main.\(there.table.quotedName) AS t ON t.Z_PK = r.\(own.column.quotedName) \
-                WHERE r.Z_ENT IN (\(owned.numbers.sqlList)) AND t.\(there.column.quotedName) IS NOT r.Z_PK ORDER BY r.Z_PK
+                WHERE r.Z_ENT IN (\(owned.numbers.sqlList)) AND t.\(there.column.quotedName) IS NOT r.Z_PK \
+                AND \(rule == .oneSided ? "" : "NOT ")(\(isOneSided)) ORDER BY r.Z_PK
                 """,
             action: .answer(own, inverse: there))
     }

@@ -14,6 +14,8 @@ public enum RepairRule: String, CaseIterable, Sendable, Hashable {
     case dangling
     /// One-to-one relationships whose two ends name different objects.
     case inverses
+    /// One-to-one relationships of which the app has never written one end.
+    case oneSided = "one-sided"
     /// Objects that share the values of a uniqueness constraint, and pairs that a join table holds more than once.
     case duplicates
     /// Objects without the object that a required relationship needs.
@@ -25,8 +27,9 @@ public enum RepairRule: String, CaseIterable, Sendable, Hashable {
     /// `Z_PRIMARYKEY.Z_MAX` below a key that is taken.
     case keyCounters = "key-counters"
 
-    /// Those of a repair that names none. Core Data saves cycles, and an app may want them: they are cut only if asked for.
-    package static let byDefault = Set(allCases).subtracting([.cycles])
+    /// Those of a repair that names none. Core Data saves cycles, and an app may want them; apps of Apple's write only one
+    /// end of some one-to-one relationships. Both are changed only if asked for.
+    public static let byDefault = Set(allCases).subtracting([.cycles, .oneSided])
 
     /// What a repair does about it, in one sentence.
     public var remedy: String { sentence(isDone: false) }
@@ -45,6 +48,7 @@ public enum RepairRule: String, CaseIterable, Sendable, Hashable {
         case .numbers: "The number \(was) set if only one can be right; otherwise the object \(goes) to the quarantine."
         case .dangling: "The reference \(was) cleared."
         case .inverses: "The free end \(was) set; otherwise the end without a counterpart \(was) cleared."
+        case .oneSided: "The end that is empty in every row \(was) set."
         case .duplicates:
             "The first object \(isDone ? "stayed and got" : "will stay and get") the references to the others, which \(go) "
                 + "to the quarantine. Of repeated pairs one row \(isDone ? "stayed" : "will stay")."
@@ -62,6 +66,7 @@ public enum RepairRule: String, CaseIterable, Sendable, Hashable {
         "index-damaged": [.indexes],
         "history-change": [.history], "history-text": [.history], "stranger": [.numbers],
         "dangling-reference": [.dangling, .orphans, .numbers], "inverse-disagrees": [.inverses, .dangling, .orphans],
+        "inverse-one-sided": [.oneSided],
         "not-unique": [.duplicates, .indexes], "pair-repeated": [.duplicates], "key-counter": [.keyCounters],
         "reference-cycle": [.cycles], "derived-count": [.counts],
     ]

@@ -34,6 +34,9 @@ package struct StoreAudit: Sendable {
             var audit = try Self(
                 probe.connection, ExternalStorage(store: probe.path), model: model, full: full, withValues: withValues,
                 indexes: indexes, on: system)
+            if audit.findings.contains(where: { $0.code == "damaged-page" }), let foreign = probe.foreignSideFile {
+                throw foreign
+            }
             audit.findings += try DamagedSideFiles.findings(beside: probe.path, system)
             return audit
         }

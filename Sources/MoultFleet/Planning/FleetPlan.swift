@@ -1,4 +1,3 @@
-import Dispatch
 import MoultModel
 import MoultSystem
 import Synchronization
@@ -102,7 +101,7 @@ package struct FleetPlan {
         let results = Mutex<[Result<FleetEntry?, MigrationError>]>(
             Array(repeating: .success(nil), count: candidates.count))
         let share = 16
-        DispatchQueue.concurrentPerform(iterations: (candidates.count + share - 1) / share) { part in
+        JoinedThread.iterate((candidates.count + share - 1) / share) { part in
             let range = part * share..<min((part + 1) * share, candidates.count)
             let found = range.map { place -> Result<FleetEntry?, MigrationError> in
                 do {

@@ -39,6 +39,7 @@ extension StoreProbe {
         let status = try status(of: path, system)
         let resolved = try system.resolve(path)
         guard status.size > 0 else { throw notAStore(path, "\(path) is empty.") }
+        if let encrypted = try encrypted(path, system) { throw encrypted }
         let sideFiles = try sideFileSuffixes.map { suffix -> Int64 in
             let (side, isLink) = (try system.status(of: resolved + suffix), try system.isLink(resolved + suffix))
             guard side != nil || isLink else { return 0 }
@@ -121,8 +122,9 @@ extension StoreProbe {
                 remedy: "Moult migrates SQLite stores. Convert an XML store with Core Data first.")
         }
         throw notAStore(
-            path, "\(path) does not begin like a SQLite database. It is another kind of file, encrypted or overwritten."
-        )
+            path,
+            "\(path) does not begin like a SQLite database. It is another kind of file, encrypted or overwritten.",
+            remedy: "Name a Core Data store. If the app encrypts its store, decrypt a copy with the app's key first.")
     }
 
     private static func checkLength(_ header: [UInt8], _ size: Int64, _ path: String) throws {

@@ -24,7 +24,7 @@ package final class StoreProbe {
     package let path: String
     package let way: Way
     package let connection: Connection
-    private let system: any System
+    let system: any System
     private let before: [FileStatus?]
     private let privateFolder: TemporaryFolder?
     /// Why there is no private copy.
@@ -40,12 +40,17 @@ package final class StoreProbe {
         } catch {
             // What was read while somebody wrote says nothing of the store.
             let isDisturbed = way == .immutable && !isUndisturbed
+            let foreign = Self.unreadable.contains((error as? MigrationError)?.code) ? foreignSideFile : nil
             close()
+            if let foreign { throw foreign }
             // Without a copy, for which there was no space, SQLite cannot play a journal back.
             if let lackOfRoom, (error as? MigrationError)?.code == .readOnly { throw lackOfRoom }
             throw isDisturbed ? Self.disturbed(path) : error
         }
     }
+
+    /// What is said of a store that cannot be read with the log or the journal next to it.
+    private static let unreadable: [MigrationError.Code?] = [.storeCorrupted, .notAStore, .metadataInvalid]
 
     private init(opening path: String, _ system: any System, _ folder: String) throws {
         self.path = path
@@ -100,6 +105,11 @@ package final class StoreProbe {
             }
             defer { probe.close() }
             let result = Swift.Result { try body(probe) }
+            if case .failure(let error as MigrationError) = result, unreadable.contains(error.code),
+                let foreign = probe.foreignSideFile
+            {
+                throw foreign
+            }
             if probe.way != .immutable || probe.isUndisturbed { return try result.get() }
         }
         throw disturbed(path)

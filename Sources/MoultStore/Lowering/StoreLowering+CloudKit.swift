@@ -11,13 +11,16 @@ extension StoreLowering {
             .init(kind, "ANSCKRECORDMETADATA", sql, sentence, rows: .unknown)
         }
         let table = "main.ANSCKRECORDMETADATA"
-        let removed = source.entityNumbers.values.filter { map[$0] == nil }.sorted()
+        let known = Set(source.entityNumbers.values)
+        // Records of an entity that has no table any more would become those of the entity that gets its number.
+        let stale = Set(destination.entityNumbers.values).subtracting(known)
+        let removed = (known.filter { map[$0] == nil } + stale).sorted()
         var statements: [StoreScript.Statement] = []
         if !removed.isEmpty {
             statements.append(
                 change(
                     .delete, "DELETE FROM \(table) WHERE ZENTITYID IN (\(removed.sqlList))",
-                    "Leave out the CloudKit records of removed entities."))
+                    "Leave out the CloudKit records of entities that are not there."))
         }
         for (number, shift) in shifts {
             // By way of negative keys, because of the same index.

@@ -49,6 +49,15 @@ struct BadStore: Sendable, CustomTestStringConvertible {
     ]
 
     private static let databases = [
+        // As SQLCipher leaves a store with cipher_plaintext_header_size: 80 bytes of each page are reserved.
+        BadStore(testDescription: "encrypted pages", code: "notAStore", exit: 4, says: "is encrypted") {
+            try BadStore.encrypt($0)
+        },
+        BadStore(
+            testDescription: "the log of another file", code: "sideFileForeign", exit: 4, says: "sound without the -wal"
+        ) {
+            try BadStore.giveForeignLog($0)
+        },
         BadStore(testDescription: "a NULL property list", code: "metadataInvalid", exit: 4, says: "is NULL") {
             _ = try SQLiteShell.run($0, "UPDATE Z_METADATA SET Z_PLIST = NULL")
         },
@@ -100,6 +109,28 @@ struct BadStore: Sendable, CustomTestStringConvertible {
                 "NSStoreModelVersionHashes", ["Post": Data(repeating: 7, count: 32)], in: $0)
         },
     ]
+}
+
+extension BadStore {
+    /// Leaves the first 32 bytes of a store readable, and no page of it.
+    static func encrypt(_ store: String) throws {
+        let url = URL(fileURLWithPath: store)
+        var bytes = try Data(contentsOf: url)
+        var generator = SeededGenerator(seed: 7)
+        bytes[20] = 80
+        for place in 32..<bytes.count { bytes[place] = UInt8.random(in: 0...255, using: &generator) }
+        try bytes.write(to: url)
+    }
+
+    /// Puts the log of another database, which was never written back, next to a store.
+    static func giveForeignLog(_ store: String) throws {
+        let other = store + ".other"
+        _ = try SQLiteShell.run(
+            other, "PRAGMA journal_mode = WAL; CREATE TABLE fruit (name TEXT); INSERT INTO fruit VALUES ('pear')",
+            arguments: ["-cmd", ".dbconfig no_ckpt_on_close on"])
+        try FileManager.default.moveItem(atPath: other + "-wal", toPath: store + "-wal")
+        for suffix in ["", "-shm"] { try? FileManager.default.removeItem(atPath: other + suffix) }
+    }
 }
 
 /// Changes a store's metadata with Foundation's property lists and the sqlite3 shell.

@@ -95,7 +95,7 @@ package struct KeptObjects: Sendable, Equatable {
         return nil
     }
 
-    /// What goes, with the rows of its tables.
+    /// What goes, with the rows of its tables. An index that Core Data made for an earlier version is no loss.
     ///
     /// - Parameters:
     ///   - version: the name of the new version.
@@ -106,7 +106,7 @@ package struct KeptObjects: Sendable, Equatable {
                 .constraint, .conflict, entity: table.entry.name, version: version, detail: table.reason)
         }
         return try keys
-            + dropped.map { object in
+            + dropped.filter { !$0.entry.isCoreDataIndex }.map { object in
                 var loss = MigrationLoss(
                     object.entry.lossKind, .conflict, entity: object.entry.name, version: version, detail: object.reason
                 )
@@ -183,6 +183,22 @@ package struct KeptObjects: Sendable, Equatable {
 }
 
 extension Catalogue.Entry {
+    /// Whether it is an index as Core Data itself makes them, by its name and its text: for a relationship, an indexed
+    /// attribute, a fetch index or a uniqueness constraint.
+    var isCoreDataIndex: Bool {
+        guard kind == .index, let sql else { return false }
+        let start = "CREATE \(isUnique ? "UNIQUE INDEX" : "INDEX") \(name.sqlName) ON \(tableName.sqlName) ("
+        guard sql.hasPrefix(start) else { return false }
+        let columns = sql.dropFirst(start.count).prefix { $0 != ")" }.split(separator: ",")
+            .map { $0.drop { $0 == " " } }
+        let names = columns.map { $0.prefix { $0 != " " } }
+        guard !names.isEmpty, names.allSatisfy({ $0.hasPrefix("Z") }) else { return false }
+        if name.hasPrefix("Z_"), columns.allSatisfy({ $0.contains(" COLLATE BINARY ") }) { return true }
+        // Of the columns of a join table the name has the first.
+        let plain = ["_\(names[0])_INDEX", "_\(names.joined(separator: "_"))"].map { tableName + $0 }
+        return !isUnique && columns.map(String.init) == names.map(String.init) && plain.contains(name)
+    }
+
     fileprivate var lossKind: MigrationLoss.Kind {
         switch kind {
         case .table: .table

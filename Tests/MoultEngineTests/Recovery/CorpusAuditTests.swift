@@ -1,0 +1,39 @@
+import Foundation
+import MoultModel
+import MoultStore
+import TestSupport
+import Testing
+
+@testable import MoultEngine
+
+/// Every rule of `moult validate` over every real store, against the kept table of Documentation/JudgedFindings.md.
+@Suite("Validation of real stores", .enabled(if: Corpus.isAvailable))
+struct CorpusAuditTests {
+    /// By store, its objects, and each finding as `rule place`.
+    private static func judged() throws -> [String: (objects: Int64, findings: Set<String>)] {
+        let page = try String(
+            contentsOf: packageRoot.appendingPathComponent("Documentation/JudgedFindings.md"), encoding: .utf8)
+        let part = try #require(page.components(separatedBy: "\n## validate\n").dropFirst().first)
+        var judged: [String: (objects: Int64, findings: Set<String>)] = [:]
+        for row in part.split(separator: "\n").filter({ $0.hasPrefix("| ") }).dropFirst() {
+            let cells = row.dropFirst(2).components(separatedBy: " | ")
+            var store = judged[cells[0]] ?? (Int64(cells[1]) ?? -1, [])
+            if cells[2] != "none" { store.findings.insert("\(cells[2]) \(cells[3])") }
+            judged[cells[0]] = store
+        }
+        return judged
+    }
+
+    @Test func `every store has the findings that were judged one by one, and no others`() throws {
+        let judged = try Self.judged()
+        #expect(Set(CorpusStores.distinct.map(CorpusStores.name)) == Set(judged.keys))
+        for path in CorpusStores.distinct {
+            let name = CorpusStores.name(of: path)
+            let snapshot = try StoreProbe.read(path) { try StoreSnapshot($0.connection) }
+            let model = try #require(snapshot.corpusModel(of: path), "\(name)")
+            let audit = try StoreAudit(path, model: model, full: true)
+            #expect(Set(audit.findings.map { "\($0.code) \($0.place)" }) == judged[name]?.findings, "\(name)")
+            #expect(audit.rowCounts.values.reduce(0, +) == judged[name]?.objects, "\(name)")
+        }
+    }
+}
