@@ -82,6 +82,8 @@ public struct DowngradeReport: Sendable {
     public let way: Way
     /// What going back by a mapping would lose, in one sentence each; empty if nothing.
     public let losses: [String]
+    /// What is worth knowing of the store on the way back, and loses nothing.
+    public let findings: [Finding]
     /// What the migrations to the store's version lost. Only a backup has it.
     public let earlierLosses: [EarlierLoss]
     /// The newest sound backup of the older version, if only a backup restores it.
@@ -94,7 +96,7 @@ public struct DowngradeReport: Sendable {
     public let saved: StoreBackup?
 
     init(_ downgrade: StoreDowngrade, _ outcome: MigrationOutcome?) {
-        (from, to, losses) = (downgrade.from, downgrade.to, downgrade.losses)
+        (from, to, losses, findings) = (downgrade.from, downgrade.to, downgrade.losses, downgrade.findings)
         earlierLosses = downgrade.earlierLosses.map {
             EarlierLoss(
                 run: $0.run.run, losses: $0.losses, quarantined: $0.run.quarantined,

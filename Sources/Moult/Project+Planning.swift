@@ -32,12 +32,16 @@ extension Project {
         try await onThread { _ in
             let prepared = try prepared(store, to: version, options)
             let losses = try prepared.foreseenLosses()
-            let obstacle = try prepared.refusal()
+            let examined = try prepared.examined()
+            let obstacle: MigrationError? = if case .failure(let error) = examined { error } else { nil }
+            let needs = try (try? examined.get()).flatMap { $0 }.map {
+                try options.migrator.needs(of: $0, on: prepared.store)
+            }
             let script = try withSQL && obstacle == nil ? prepared.script() : nil
             let report = PlanReport(
                 prepared, script: script, losses: losses,
                 refusal: obstacle ?? losses.first { $0.fate == .refused }?.refusal
-                    ?? prepared.undeclaredLosses(among: losses))
+                    ?? prepared.undeclaredLosses(among: losses), needs: needs)
             return StorePlan(report.document)
         }
     }

@@ -13,6 +13,8 @@ struct AnswerSession {
     let path: String?
     /// The positions of the first and the last version.
     let range: ClosedRange<Int>
+    /// Whether the way is that of a downgrade, from the last to the first.
+    private let isWayBack: Bool
     let registered: [RegisteredStage]
     private(set) var answers: Answers
     /// Answers about versions of other stores, which the file keeps.
@@ -25,8 +27,6 @@ struct AnswerSession {
     private var first: [Question] = []
 
     /// An answer without a question counts as none, so that it can be removed.
-    ///
-    /// - Throws: `storeAhead` if the range goes back.
     init(
         _ versions: ModelVersions, from: Int, to: Int, answers: Answers, path: String?,
         registered: [RegisteredStage] = []
@@ -39,15 +39,23 @@ struct AnswerSession {
         }
         others = answers.removing { !isElsewhere($0) }
         self.answers = answers.removing(where: isElsewhere)
-        // A way back is refused where the path is made.
-        _ = try MigrationPath(versions, from: from, to: to, registered: registered)
-        range = from...to
+        isWayBack = from > to
+        range = min(from, to)...max(from, to)
+        _ = try questions(under: .none)
         questions = try settled(self.answers).questions
         first = questions
     }
 
+    /// The mapping back from the last version to the first.
+    private func wayBack(_ answers: Answers) throws(MigrationError) -> InferredMapping {
+        try InferredMapping(
+            back: versions.versions[range.upperBound], to: versions.versions[range.lowerBound], in: versions,
+            answers: answers)
+    }
+
     private func questions(under answers: Answers) throws(MigrationError) -> [Question] {
-        try MigrationPath(
+        if isWayBack { return try wayBack(answers).questions }
+        return try MigrationPath(
             versions, from: range.lowerBound, to: range.upperBound, answers: answers, registered: registered
         ).questions
     }
@@ -89,12 +97,7 @@ struct AnswerSession {
     /// Gives a required attribute without a default value one for the objects that exist.
     private mutating func recordValue(_ text: String, of place: String, _ invocation: Invocation) throws {
         let others = answers.removing { $0.place == place && isOnTheWay($0) }
-        let edges = try MigrationPath(
-            versions, from: range.lowerBound, to: range.upperBound, answers: others, registered: registered
-        ).edges.filter { edge in
-            guard case .open(_, let refusals) = edge.means else { return false }
-            return refusals.contains { $0.reason == .requiredWithoutDefault && $0.place == place }
-        }
+        let edges = try edgesWithoutValue(of: place, others)
         guard let edge = edges.first, edges.count == 1 else {
             throw invocation.wrong(
                 edges.isEmpty
@@ -113,6 +116,20 @@ struct AnswerSession {
             throw invocation.wrong("The text is no value of type \(attribute.type.name), which \(place) has.")
         }
         try add(answer)
+    }
+
+    /// Where the objects that exist have no value for a required attribute.
+    private func edgesWithoutValue(of place: String, _ answers: Answers) throws -> [(from: String, to: String)] {
+        if isWayBack {
+            guard try wayBack(answers).missing.contains(where: { $0.place == place }) else { return [] }
+            return [(versions.versions[range.upperBound].name, versions.versions[range.lowerBound].name)]
+        }
+        return try MigrationPath(
+            versions, from: range.lowerBound, to: range.upperBound, answers: answers, registered: registered
+        ).edges.filter { edge in
+            guard case .open(_, let refusals) = edge.means else { return false }
+            return refusals.contains { $0.reason == .requiredWithoutDefault && $0.place == place }
+        }.map { ($0.from, $0.to) }
     }
 
     /// Takes back what was answered about a place.
@@ -167,7 +184,7 @@ struct AnswerSession {
     private func isOnTheWay(_ answer: Answer) -> Bool {
         // Nothing else can take back what is about versions that there are no more.
         guard let (from, to) = versions.positions(of: answer) else { return true }
-        return range.contains(from) && range.contains(to)
+        return range.contains(from) && range.contains(to) && (from > to) == isWayBack
     }
 
     /// Answers to open questions that take the same old thing, each as `PLACE=ANSWER`: one of each list can be given.

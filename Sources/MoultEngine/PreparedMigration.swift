@@ -234,18 +234,22 @@ package struct PreparedMigration: Sendable {
     /// The statements of the first pass; nil if there is nothing to do.
     package func script() throws -> StoreScript? { try bound.map { try StoreScript($0, options.choice) } }
 
-    /// What ``migration()`` throws before anything is done; nil if the migration can begin.
-    package func refusal() throws -> MigrationError? {
+    /// ``migration()``, or what it throws before anything is done.
+    package func examined() throws -> Result<Migration?, MigrationError> {
         do {
             // Damage explains what else is found; an earlier call has looked for it.
             if bound != nil, !continuesEarlierCall {
                 try StoreProbe.read(store, system: system) { try $0.connection.checkSoundness(place: $0.path) }
             }
-            _ = try migration()
-            return nil
+            return .success(try migration())
         } catch let error as MigrationError {
-            return error
+            return .failure(error)
         }
+    }
+
+    /// What ``migration()`` throws before anything is done; nil if the migration can begin.
+    package func refusal() throws -> MigrationError? {
+        if case .failure(let error) = try examined() { error } else { nil }
     }
 
     /// Copies that are kept until the end, because steps may have to be undone on them.

@@ -27,6 +27,25 @@ package enum Quantity {
         return unit == "bytes" ? count(number, "byte") : "\(decimal(amount, places: amount < 9.95 ? 1 : 0)) \(unit)"
     }
 
+    /// Bytes that are needed, in the same words: rounded up, so that who frees what is said has enough.
+    package static func bytesNeeded(_ number: Int64) -> String { bytes(number, .up) }
+
+    /// Bytes that are free, rounded down.
+    package static func bytesFree(_ number: Int64) -> String { bytes(number, .down) }
+
+    private static func bytes(_ number: Int64, _ rule: FloatingPointRoundingRule) -> String {
+        var amount = Double(number)
+        var unit = ""
+        for larger in ["kB", "MB", "GB", "TB"] where amount > 999 {
+            amount /= 1000
+            unit = larger
+        }
+        guard !unit.isEmpty else { return count(Int(clamping: number), "byte") }
+        let places = amount < 9.9 ? 1 : 0
+        let step = places == 1 ? 10.0 : 1
+        return "\(decimal((amount * step).rounded(rule) / step, places: places)) \(unit)"
+    }
+
     /// Seconds as `12 ms`, `3.4 s`, `2 min 5 s` or `1 h 2 min`.
     package static func duration(_ seconds: Double) -> String {
         guard seconds.isFinite, seconds >= 0, seconds < 1e9 else { return "?" }

@@ -93,15 +93,13 @@ package struct OutcomeReport: Sendable {
                 "\(style.yellow("Cleanup is not finished")): \(error.message.printable) The store is whole; the next "
                     + "run, or moult resume, removes what is left.")
         }
-        if let space, rehearsal != nil {
-            lines.append("The migration needs \(Quantity.bytes(Int(clamping: space.total))) of free space.")
-        }
+        if let sentence = rehearsal.flatMap({ SpaceRequirement.sentence($0.volumes) }) { lines.append(sentence) }
         return lines
     }
 }
 
 extension SpaceRequirement.Part {
-    fileprivate var document: JSONValue {
+    var document: JSONValue {
         ["reason": .string(reason), "folder": .string(folder), "bytes": .integer(bytes)]
     }
 }

@@ -10,16 +10,19 @@ package struct PlanReport: Sendable {
     private let script: StoreScript?
     private let losses: [ForeseenLoss]
     private let refusal: MigrationError?
+    private let needs: RunNeeds?
     private let withValues: Bool
 
     /// - Parameters:
     ///   - losses: as the migration foresees them.
     ///   - refusal: what the migration would be refused with.
+    ///   - needs: the time and the room of the run; nil if it cannot begin.
     ///   - withValues: whether the statements have the store's metadata, and the literals of an app's own objects.
     package init(
         _ prepared: PreparedMigration, script: StoreScript? = nil, losses: [ForeseenLoss] = [],
-        refusal: MigrationError? = nil, withValues: Bool = false
+        refusal: MigrationError? = nil, needs: RunNeeds? = nil, withValues: Bool = false
     ) {
+        self.needs = needs
         self.withValues = withValues
         self.prepared = prepared
         self.script = script
@@ -51,6 +54,8 @@ package struct PlanReport: Sendable {
             .init("binding", prepared.bound?.binding.document ?? .null),
             .init("deferral", prepared.deferral?.document ?? .null),
             .init("longestUnit", prepared.longestUnit?.document ?? .null),
+            .init("seconds", needs.map { .double($0.seconds) } ?? .null),
+            .init("space", .array(needs?.space.parts.map(\.document) ?? [])),
         ]
         if let refusal { members.append(.init("error", refusal.document["error"] ?? .null)) }
         if let script {
@@ -83,6 +88,10 @@ package struct PlanReport: Sendable {
                 "The longest piece that cannot be interrupted takes about \(Quantity.duration(unit.seconds)): "
                     + unit.sentence.printable,
             ]
+        }
+        if let needs {
+            let room = SpaceRequirement.sentence(needs.volumes, of: "It").map { " \($0)" } ?? ""
+            lines += ["", "The migration takes about \(Quantity.duration(needs.seconds)) in all.\(room)"]
         }
         let notable = findings.filter { $0.severity > .note }
         if !notable.isEmpty { lines += [""] + notable.flatMap { $0.lines(style: style, rule: $0.rule) } }

@@ -25,6 +25,23 @@ package struct Catalogue: Sendable, Equatable {
         package var isVirtual: Bool { kind == .table && begins(with: "CREATE VIRTUAL TABLE") }
         package var isUnique: Bool { kind == .index && begins(with: "CREATE UNIQUE INDEX") }
 
+        /// The text of a table as SQLite itself writes it: `CREATE TABLE `, then the name that the catalogue has. Nil if it is
+        /// that already, or no table of rows.
+        ///
+        /// SQLite reckons on these first words where it adds a column (`ALTER TABLE`), and on the name where it drops or
+        /// renames the table; who edits the catalogue may have written them another way, which it reads all the same.
+        package var respelled: String? {
+            guard kind == .table, let sql, !isVirtual else { return nil }
+            let tokens = sql.sqlTokens
+            guard tokens.prefix(2).map(\.word) == ["CREATE", "TABLE"], let given = tokens.dropFirst(2).first,
+                let next = tokens.dropFirst(3).first, next.text == "("
+            else { return nil }
+            let begins = sql.utf8.starts(with: "CREATE TABLE ".utf8) || sql.utf8.starts(with: "create table ".utf8)
+            let isInPlace = sql.utf8.distance(from: sql.utf8.startIndex, to: given.range.lowerBound) == 13
+            if begins, isInPlace, given.name == name { return nil }
+            return "CREATE TABLE \(name.quotedName) \(sql[next.range.lowerBound...])"
+        }
+
         /// - Parameter words: in capitals.
         private func begins(with words: String) -> Bool {
             guard let sql, sql.utf8.count >= words.utf8.count else { return false }

@@ -102,6 +102,11 @@ extension TableDefinition.Part {
         tokens.enumerated().map { $0 > 0 && $1.isLiteral ? $1.text : $1.name }
     }
 
+    /// The same with names and keywords in capitals.
+    package var meaningInCapitals: [String] {
+        tokens.enumerated().map { $0 > 0 && $1.isLiteral ? $1.text : $1.name.uppercased() }
+    }
+
     /// What stands in the first parentheses of a constraint, by name.
     package var names: [String] {
         tokens.drop { $0.text != "(" }.dropFirst().prefix { $0.text != ")" }.filter { $0.text != "," }.map(\.name)

@@ -388,12 +388,15 @@ package struct StoreVerifier {
 }
 
 extension String {
-    /// Whether two CREATE TABLE statements have the same columns, by name and declared type, and the same constraints.
+    /// Whether two CREATE TABLE statements have the same columns, by name and declared type, and the same constraints;
+    /// SQLite's names and keywords ignore case.
     fileprivate func defines(thatOf other: String) -> Bool {
-        guard hasPrefix("CREATE TABLE "), other.hasPrefix("CREATE TABLE "), let one = TableDefinition(self),
-            let two = TableDefinition(other)
-        else { return false }
-        return one.options == two.options && one.parts.count == two.parts.count
-            && Set(one.parts.map(\.meaning)) == Set(two.parts.map(\.meaning))
+        guard isOfTable, other.isOfTable, let one = TableDefinition(self), let two = TableDefinition(other) else {
+            return false
+        }
+        return one.options.uppercased() == two.options.uppercased() && one.parts.count == two.parts.count
+            && Set(one.parts.map(\.meaningInCapitals)) == Set(two.parts.map(\.meaningInCapitals))
     }
+
+    private var isOfTable: Bool { sqlTokens.prefix(2).map(\.word) == ["CREATE", "TABLE"] }
 }

@@ -86,9 +86,12 @@ package struct ValueVerifier {
         var values: [String] = []
         let name = column.column.quotedName
         let value = withValues ? "substr(quote(\(name)), 1, 200)" : "NULL"
+        // A table may have been made WITHOUT ROWID.
+        let hasKey = try connection.columns(of: column.table).contains { $0.name.uppercased() == "Z_PK" }
+        let key = hasKey ? "Z_PK" : "rowid"
         try connection.forEachRow(
-            "SELECT rowid, typeof(\(name)), \(name), \(value) FROM main.\(column.table.quotedName) "
-                + "WHERE \(column.suspicion) ORDER BY rowid"
+            "SELECT \(key), typeof(\(name)), \(name), \(value) FROM main.\(column.table.quotedName) "
+                + "WHERE \(column.suspicion) ORDER BY \(key)"
         ) { row in
             let kind = row.text(1) ?? ""
             guard column.isFault(row.cell(2), kind) else { return }

@@ -100,6 +100,8 @@ extension StorePlan {
     /// The estimated time of the longest piece of work that cannot be interrupted, which a budget must have room for; nil
     /// if there is nothing to do.
     public var longestUnit: Duration? { document["longestUnit"]?["seconds"]?.double.map { .seconds($0) } }
+    /// The estimated time of the whole migration; nil if it would be refused, or there is nothing to do.
+    public var duration: Duration? { document["seconds"]?.double.map { .seconds($0) } }
     /// Why the migration would be refused; nil if it would run.
     public var refusal: Refusal? { document["error"].map(Refusal.init) }
     /// The statements; empty unless they were asked for.

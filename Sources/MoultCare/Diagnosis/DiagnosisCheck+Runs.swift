@@ -159,31 +159,15 @@ extension DiagnosisCheck {
         ]
     }
 
-    /// Room for a migration, with a backup and without.
+    /// Room for the migration to come.
     static let space = DiagnosisCheck { site in
-        guard let snapshot = site.snapshot, site.obstacle == nil else { return [] }
-        func need(isFrugal: Bool) throws -> MigrationError? {
-            let work = try SpaceRequirement.Work(
-                of: snapshot.file, beside: site.sidecar, isFrugal: isFrugal, site.system)
-            let space = SpaceRequirement(
-                work, beside: site.sidecar, backups: Path.folder(of: site.path),
-                temporary: site.migrator.options.temporaryFolder ?? site.system.temporaryFolder)
-            do {
-                try space.check(site.system)
-                return nil
-            } catch let error as MigrationError {
-                return error
-            }
-        }
-        guard let error = try need(isFrugal: false) else { return [] }
-        let fits = try need(isFrugal: true) == nil
+        guard let room = try site.room.get() else { return [] }
         return [
             site.finding(
-                "insufficient-storage", .error, error.message,
-                fits
-                    ? "moult migrate \(site.typed) --model MODEL\(site.wanted) --frugal needs less space and keeps no backup; or free some space."
-                    : "moult backup prune \(site.typed), or free some space: there is not enough even without a backup."
-            )
+                "insufficient-storage", .error, room.error.message,
+                (room.fitsWithoutBackup
+                    ? "moult migrate \(site.typed) --model MODEL\(site.wanted) --frugal keeps no backup. "
+                    : "moult backup prune \(site.typed) removes expired backups. ") + room.error.remedy)
         ]
     }
 }

@@ -46,15 +46,13 @@ extension DiagnosisCheck {
     static let plan = DiagnosisCheck { site in
         guard let versions = site.versions, site.isSound else { return [] }
         do {
-            let prepared = try PreparedMigration(
-                site.path, versions: versions, to: site.target, options: .init(answers: site.answers),
-                system: site.system)
+            let prepared = try site.prepared(versions)
             guard !prepared.plan.isEmpty else { return [] }
             var findings = prepared.storeFindings + (try prepared.bound?.findings(prepared.options.choice) ?? [])
             for position in findings.indices where findings[position].remedy.isEmpty {
                 findings[position].remedy = "moult plan \(site.typed) --model MODEL\(site.wanted)"
             }
-            if findings.allSatisfy({ $0.severity < .error }) {
+            if findings.allSatisfy({ $0.severity < .error }), try site.room.get() == nil {
                 findings.append(
                     site.finding(
                         "can-migrate", .note, "The store can be migrated to \(prepared.plan.to.name).",

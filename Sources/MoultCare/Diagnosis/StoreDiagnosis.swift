@@ -70,6 +70,14 @@ struct DiagnosisSite {
     let version: ModelVersion?
     /// The name of the version of the model that a damaged store is of; nil if it is not known.
     private let damagedVersion: String?
+    private let onceExamined = Once<Result<PreparedMigration, any Error>>()
+    private let onceMeasured = Once<Result<Room?, any Error>>()
+
+    /// Too little of it.
+    struct Room {
+        let error: MigrationError
+        let fitsWithoutBackup: Bool
+    }
 
     var system: any System { migrator.system }
 
@@ -115,6 +123,37 @@ struct DiagnosisSite {
             ?? (obstacle?.code == .storeCorrupted || damage != nil
                 ? Self.damagedVersion(path, in: versions, system) : nil)
         version = known ?? snapshot.flatMap { try? $0.ownVersion().calledTheStoresOwn }
+    }
+
+    /// The migration to come, for all checks.
+    ///
+    /// - Parameter versions: of the model that was named.
+    func prepared(_ versions: ModelVersions) throws -> PreparedMigration {
+        try onceExamined.value {
+            Result {
+                try PreparedMigration(
+                    path, versions: versions, to: target, options: .init(answers: answers), system: system)
+            }
+        }.get()
+    }
+
+    /// What the migration to come lacks of room, by the figure that it asks for itself; nil within if it has enough, or
+    /// is none.
+    var room: Result<Room?, any Error> {
+        onceMeasured.value {
+            guard let versions, isSound, let prepared = try? prepared(versions),
+                let migration = try? prepared.examined().get()
+            else { return .success(nil) }
+            return Result {
+                let space = try migrator.needs(of: migration, on: path).space
+                do {
+                    try space.check(offering: migration.operation.ways, system)
+                    return nil
+                } catch let error as MigrationError where error.code == .insufficientStorage {
+                    return Room(error: error, fitsWithoutBackup: space.isEnoughWithoutBackup(system))
+                }
+            }
+        }
     }
 
     /// The finding in place of a check that could not be done, and the sentence that says why.

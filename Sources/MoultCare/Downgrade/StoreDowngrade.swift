@@ -27,6 +27,8 @@ package struct StoreDowngrade: Sendable {
     package let way: Way
     /// Why a mapping would lose something, in sentences; empty where it would not.
     package let losses: [String]
+    /// What is worth knowing of the store on the way back, and loses nothing.
+    package private(set) var findings: [Finding] = []
     /// What the runs that led to the store's version lost: no way back by a mapping returns it.
     package let earlierLosses: [EarlierLosses]
     /// Whether the history next to the store tells how it came to its version; what was lost on the way is not known
@@ -39,7 +41,7 @@ package struct StoreDowngrade: Sendable {
     ///   - versions: those that the older program knows; a store of a version that is not among them is read with the
     ///     model that it carries.
     ///   - target: the version to go back to; the current one when nil.
-    ///   - answers: those that the way forward needed.
+    ///   - answers: those that the way forward needed, and values for what the older version requires.
     /// - Throws: `storeUnknown` where nothing says what model the store has; `usage` where it is older than the target.
     package init(
         _ store: String, versions: ModelVersions, to target: String? = nil, answers: Answers = .none,
@@ -61,30 +63,19 @@ package struct StoreDowngrade: Sendable {
             return
         }
         try Self.checkIsAhead(source, goal, in: versions, store)
-        if var undoing = try Self.undoing(store, from: source, to: goal, versions, answers, system) {
-            undoing.operation = .downgrade
-            (way, losses) = (.leftovers(undoing), [])
-            return
-        }
-        do {
-            // What is lost is looked at below.
-            var options = PreparedMigration.Options(losses: .asTheVersionsSay(), isExperimental: true)
-            options.part = part
-            // In a plan the store's version is the first of two, whatever their age.
-            let prepared = try PreparedMigration(
-                store, versions: ModelVersions(versions: [source, goal]), to: goal.name, options: options,
-                system: system)
-            let losses = try Self.renamed(from: source, to: goal, versions, answers) + Self.losses(of: prepared, source)
-            if losses.isEmpty, var migration = try prepared.migration() {
-                migration.operation = .downgrade
-                (way, self.losses) = (.mapping(migration), [])
+        if let undoing = try Self.undoing(store, from: source, to: goal, versions, answers, system) {
+            losses = undoing.losses
+            if losses.isEmpty {
+                way = .leftovers(undoing.migration)
                 return
             }
-            self.losses = losses
-        } catch let error as MigrationError
-            where [.question, .cannotInfer, .noPath, .dataConflict].contains(error.code)
-        {
-            losses = ["There is no reverse mapping: \(error.message)"]
+        } else {
+            let back = try Self.mapped(store, part, from: source, to: goal, versions, answers, system)
+            (losses, findings) = (back.losses, back.findings)
+            if losses.isEmpty, let migration = back.migration {
+                way = .mapping(migration)
+                return
+            }
         }
         let hashes = wanted.entities.mapValues(\.base64)
         let backups = try migrator.backups(of: store)
@@ -98,28 +89,6 @@ package struct StoreDowngrade: Sendable {
                 return .backup(
                     backup, since: try ChangedObjects.all(in: store, since: backup, renamed: renamed, system))
             } ?? .impossible
-    }
-
-    /// Why the reverse mapping would mix up what the way forward has renamed: it goes by the names and identifiers of the
-    /// two versions alone, and one of them may have a name that meant something else in the other. Empty if it would not.
-    private static func renamed(
-        from source: ModelVersion, to goal: ModelVersion, _ versions: ModelVersions, _ answers: Answers
-    ) throws -> [String] {
-        guard let newer = versions.position(matching: source.hashes),
-            let older = versions.position(matching: goal.hashes)
-        else { return [] }
-        let way = try Correspondence(versions, from: newer, to: older, answers: answers)
-        let byName = try Correspondence(from: source, to: goal)
-        func sentence(_ place: String, _ now: String) -> String {
-            "There is no reverse mapping: \(place) of \(goal.name) is \(now) of \(source.name), and the names say otherwise."
-        }
-        return goal.model.entities.flatMap { entity -> [String] in
-            guard let now = way.entitySources[entity.name] else { return [] }
-            guard byName.entitySources[entity.name] == now else { return [sentence(entity.name, now)] }
-            let (sources, named) = (way.propertySources[entity.name] ?? [:], byName.propertySources[entity.name] ?? [:])
-            return sources.sorted { $0.key < $1.key }.filter { named[$0.key] != $0.value }
-                .map { sentence("\(entity.name).\($0.key)", "\(now).\($0.value)") }
-        }
     }
 
     /// By the names of the older version, what became of its entities on the way forward; of one that became several, or
@@ -172,41 +141,5 @@ package struct StoreDowngrade: Sendable {
         throw MigrationError(
             .usage, "The store is of \(source.name), which is older than \(goal.name).", place: store,
             remedy: "Use moult migrate.")
-    }
-
-    // MARK: - What would be lost
-
-    private static func losses(of prepared: PreparedMigration, _ source: ModelVersion) throws -> [String] {
-        guard let bound = prepared.bound else { return [] }
-        // The history of what the older version does not have is of no use to it, and a link is there once as well.
-        let harmless: Set = ["history-dropped", "links-repeated"]
-        let findings = try bound.findings(prepared.options.choice).filter {
-            $0.severity > .note && !harmless.contains($0.code)
-        }
-        guard findings.contains(where: { $0.code == "values-dropped" }) else { return findings.map(\.message) }
-        return try StoreProbe.read(prepared.store) { probe in
-            try findings.filter { finding in
-                try finding.code != "values-dropped"
-                    || !holdsOnlyDefaults(finding.place, probe.connection, bound.source)
-            }.map(\.message)
-        }
-    }
-
-    /// Whether an attribute that goes holds nothing but what a migration had filled in.
-    private static func holdsOnlyDefaults(_ place: String, _ connection: Connection, _ layout: StoreLayout) throws
-        -> Bool
-    {
-        let parts = place.split(separator: ".", maxSplits: 1).map(String.init)
-        guard parts.count == 2, let entity = layout.model.entity(parts[0]),
-            let attribute = layout.model.attribute(parts[1], of: entity), let value = attribute.defaultValue?.stored,
-            let table = layout.table(for: entity)?.name,
-            let column = layout.column(forAttribute: parts[1], in: entity)
-        else { return false }
-        let numbers = layout.numbers(ofEntityAndDescendants: entity).map(String.init).joined(separator: ", ")
-        return try connection.integer(
-            """
-            SELECT count(*) FROM \(table.quotedName) WHERE Z_ENT IN (\(numbers)) \
-            AND \(column.quotedName) IS NOT NULL AND \(column.quotedName) IS NOT ?
-            """, [value]) == 0
     }
 }

@@ -25,6 +25,7 @@ struct DowngradeWords {
             .init("losses", JSONValue(losses)),
             .init("earlierLosses", .array(downgrade.earlierLosses.map(document))),
             .init("wayForwardKnown", .bool(downgrade.isWayForwardKnown)),
+            .init("findings", .array(downgrade.findings.map(\.document))),
         ]
         switch downgrade.way {
         case .none: members.append(.init("way", "none"))

@@ -17,7 +17,8 @@ extension Verb {
             keep         Its values are kept: converted, or carried over versions that do not have it.
             drop         Its values are lost. It starts with its default value or nil.
             A migration that makes an attribute required or adds a required one, without a default value, needs a value
-            for the objects that have none: --set Person.rating=value:0.
+            for the objects that have none: --set Person.rating=value:0. So does a downgrade to a version that requires
+            an attribute that the newer one does not have: --from is then the newer version, and --to the older one.
             --forget removes an answer. Without --set and --forget, on a terminal, Moult asks each open question. Exits
             with 3 while questions are open.
 

@@ -10,7 +10,9 @@ extension Verb {
             If every value of the store has a place in the older version, the store is migrated back: backed up, changed
             on a copy, verified. If something would be lost, the downgrade is refused. The message lists the losses, the
             newest backup of the older version, and what was written since that backup. --restore restores that backup.
-            Data that the migration to the newer version lost is listed too, with the backup that holds it and the
+            The renaming identifiers and answers of the way forward tell what becomes of what. If the older version
+            requires a value that the objects do not have, an answer gives one: moult answer MODEL --from NEWER --to
+            OLDER --set PLACE=value:VALUE. Data that the migration to the newer version lost is listed too, with the backup that holds it and the
             command that restores that backup. While the work of a deferred migration is pending, the older version is
             restored from the data still in the store. --dry-run changes nothing. If the model does not have the store's
             version, the model inside the store is used.
@@ -26,6 +28,7 @@ extension Verb {
             store, versions: versions, to: invocation[value: target],
             answers: try invocation.answers(for: versions, console), migrator: migrator)
         let words = DowngradeWords(downgrade, invocation, console)
+        console.say(downgrade.findings)
         switch downgrade.way {
         case .none:
             console.print(words.document) { _ in ["The store is already of \(downgrade.to)."] }

@@ -26,7 +26,7 @@ extension Verb {
 
             If moult migrate would be refused, plan exits with the code that moult migrate would exit with: 3 for an
             undeclared loss, for rows that do not fit the new version, or for --in-place if rows have to be written.
-            With --check, it exits with 1 instead of 3 for an undeclared loss.
+            With --check, it exits with 1 instead of 3 for an undeclared loss. Too little free space is only said.
             """,
         operands: [.store],
         options: [
@@ -40,12 +40,16 @@ extension Verb {
     ) { invocation, console in
         let prepared = try invocation.preparedMigration(console)
         let losses = try prepared.foreseenLosses()
-        let obstacle = try prepared.refusal()
+        let examined = try prepared.examined()
+        let obstacle: MigrationError? = if case .failure(let error) = examined { error } else { nil }
+        let needs = try (try? examined.get()).flatMap { $0 }.map {
+            try invocation.migrator.needs(of: $0, on: prepared.store)
+        }
         let undeclared = prepared.undeclaredLosses(among: losses)
         let refusal = obstacle ?? losses.first { $0.fate == .refused }?.refusal ?? undeclared
         let script = invocation[showsSQL] && obstacle == nil ? try prepared.script() : nil
         let report = PlanReport(
-            prepared, script: script, losses: losses, refusal: refusal, withValues: invocation[values])
+            prepared, script: script, losses: losses, refusal: refusal, needs: needs, withValues: invocation[values])
         console.print(report.document) { report.lines(style: $0) }
         // A loss is among the lines.
         if let obstacle, obstacle.code != .lossNotAccepted, !console.isJSON { throw obstacle }

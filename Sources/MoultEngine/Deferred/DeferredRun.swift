@@ -213,7 +213,7 @@ extension DeferredRun {
             .init(reason: "rebuilt table", folder: folder, bytes: bytes),
             .init(reason: "commit log", folder: folder, bytes: log),
             .records(in: folder),
-        ]).check(system)
+        ]).check(for: "The deferred work", system)
     }
 
     /// - Parameter begun: seconds of the call that had passed before the task.
@@ -264,7 +264,7 @@ extension DeferredRun {
         let (size, folder) = (try StoreState(connection).size, Path.folder(of: connection.path))
         try SpaceRequirement(parts: [
             .init(reason: "backup", folder: folder, bytes: size), .records(in: folder),
-        ]).check(system)
+        ]).check(for: "The deferred work", system)
         backup = try migrator.backups(of: connection.path).make(
             of: lock, version: version.name, for: .finish, observer)
         observer.report(.backup, 1, bytes: size, backup.map { "Made the backup \($0.name)" })

@@ -16,6 +16,28 @@ package struct Journal: Sendable, Equatable {
         case quarantine
         case downgrade
 
+        /// What needs the room of a run, for errors.
+        var work: String {
+            switch self {
+            case .migrate: "The migration"
+            case .rollback: "The rollback"
+            case .finish: "The deferred work"
+            case .validate: "The correction"
+            case .repair: "The repair"
+            case .quarantine: "The return of objects"
+            case .downgrade: "The downgrade"
+            }
+        }
+
+        /// What else helps its command where the room is short.
+        package var ways: [SpaceRequirement.Way] {
+            switch self {
+            case .migrate: [.frugal, .into]
+            case .validate: [.frugal]
+            default: []
+            }
+        }
+
         /// What the run does, for the log.
         package func sentence(from: String, to: String) -> String {
             switch self {

@@ -147,7 +147,7 @@ extension MigrationRun {
         try backups.makeFolder(sidecar.rights)
         let space = try SpaceRequirement(
             migration, on: before, sidecar, options, backups: backups.folder, isPaced: pace != nil, system)
-        try space.check(system)
+        try space.check(for: migration.operation.work, offering: migration.operation.ways, system)
         return space
     }
 

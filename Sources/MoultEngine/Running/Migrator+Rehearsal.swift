@@ -12,6 +12,8 @@ package struct RehearsalOutcome: Sendable, Equatable {
     package var seconds: [MigrationOutcome.Timing]
     /// The room that the run itself will ask for.
     package var space: SpaceRequirement
+    /// The same by volume.
+    package var volumes: [SpaceRequirement.Volume]
     /// How the store was looked at; `readOnly` where side files may have changed.
     package var way: StoreProbe.Way
     /// What rules have found and their fixes would change.
@@ -76,7 +78,7 @@ extension Migrator {
         let before = try StoreState(probe.connection)
         let sidecar = Sidecar(store: probe.path)
         let space = try SpaceRequirement(
-            migration, on: before, sidecar, options, backups: Path.folder(of: probe.path), system)
+            migration, on: before, sidecar, options, backups: try backups(of: probe.path).folder, system)
         let timings = PhaseTimings(system)
         let source = Path.join(folder, "source")
         try timings.measure(.backup) {
@@ -102,7 +104,8 @@ extension Migrator {
         observer.report(.done, 1, rows: observer.totalRows)
         return RehearsalOutcome(
             rows: rows, bytesBefore: before.size, bytesAfter: size,
-            seconds: timings.all, space: space, way: probe.way, rules: migration.ruleLog?.reports ?? [],
+            seconds: timings.all, space: space, volumes: try space.volumes(system), way: probe.way,
+            rules: migration.ruleLog?.reports ?? [],
             policies: migration.ledger.counts, losses: migration.ledger.losses, quarantined: quarantined)
     }
 }

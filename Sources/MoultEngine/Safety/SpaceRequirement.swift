@@ -21,8 +21,29 @@ package struct SpaceRequirement: Sendable, Equatable {
     }
 
     package var parts: [Part]
+    /// What the same run needs where it keeps no backup; nil if it keeps none, or that is not known.
+    private var frugal: [Part]?
 
     package init(parts: [Part]) { self.parts = parts }
+
+    /// What helps a run beside more room, as far as its command has it.
+    package enum Way: Sendable {
+        /// `--frugal`
+        case frugal
+        /// `--into`
+        case into
+    }
+
+    /// What is needed on one volume.
+    package struct Volume: Sendable, Equatable {
+        /// A folder of it.
+        package let folder: String
+        package let needed: Int64
+        package let available: Int64
+        fileprivate let parts: [Part]
+
+        fileprivate var isEnough: Bool { needed <= available }
+    }
 
     /// What a run is about to do, as far as it matters for the space.
     package struct Work: Sendable, Equatable {
@@ -82,6 +103,10 @@ package struct SpaceRequirement: Sendable, Equatable {
                 reason: "commit log", folder: folder,
                 bytes: max(0, log &+ max(0, max(old, new) - work.fileSize) - freed)))
         parts.append(.records(in: folder))
+        guard !work.isFrugal else { return }
+        var frugal = work
+        frugal.isFrugal = true
+        self.frugal = SpaceRequirement(frugal, beside: sidecar, backups: backups, temporary: temporary).parts
     }
 
     /// Every page of the new store passes through the log, or every old one through the rollback journal: with the WAL's
@@ -97,9 +122,6 @@ package struct SpaceRequirement: Sendable, Equatable {
     private static let line: Int64 = 512
     private static let journalHeader: Int64 = 8
 
-    /// Whether the copy that the script reads stays as a backup.
-    private var keepsBackup: Bool { parts.contains { $0.reason == "backup" } }
-
     package var total: Int64 {
         parts.reduce(0) { sum, part in
             let (more, isTooMuch) = sum.addingReportingOverflow(part.bytes)
@@ -107,20 +129,43 @@ package struct SpaceRequirement: Sendable, Equatable {
         }
     }
 
-    /// - Parameter work: what needs the space.
-    /// - Throws: `insufficientStorage` that lists every number, for the first volume without the space.
-    package func check(for work: String = "The migration", _ system: any System) throws {
-        for (space, parts) in try volumes(system) {
-            let needed = SpaceRequirement(parts: parts).total
-            guard needed > space.available else { continue }
-            throw MigrationError(
-                .insufficientStorage,
-                "\(work) needs \(Quantity.count(needed, "byte")) (\(Self.list(parts))) and "
-                    + "\(Quantity.count(space.available)) are free.",
-                place: parts.first?.folder ?? "",
-                remedy: "Free \(Quantity.count(needed - space.available, "byte")) more"
-                    + (keepsBackup ? ", or use --frugal, which needs less." : "."))
+    /// - Parameters:
+    ///   - work: what needs the space.
+    ///   - ways: what else its command offers.
+    /// - Throws: `insufficientStorage` with what is needed, what is free, and every way that fits, for the first volume
+    ///   without the space.
+    package func check(for work: String = "The migration", offering ways: [Way] = [], _ system: any System) throws {
+        guard let short = try volumes(system).first(where: { !$0.isEnough }) else { return }
+        throw MigrationError(
+            .insufficientStorage,
+            "\(work) needs \(Quantity.bytesNeeded(short.needed)) of free space (\(Self.list(short.parts))), and "
+                + "\(Quantity.bytesFree(short.available)) are free.", place: short.folder,
+            remedy: ([
+                "Free \(Quantity.bytesNeeded(short.needed - short.available)) more"
+            ] + helpful(ways, on: short, system)).joined(separator: ", or ") + ".")
+    }
+
+    /// The ways that fit, in words.
+    private func helpful(_ ways: [Way], on short: Volume, _ system: any System) -> [String] {
+        var words: [String] = []
+        let backups = short.parts.filter { $0.reason.hasPrefix("backup") }.reduce(0) { $0 &+ $1.bytes }
+        if ways.contains(.frugal), let frugal, isEnoughWithoutBackup(system) {
+            let needed = SpaceRequirement(parts: frugal).total
+            words.append("use --frugal, which keeps no backup and needs \(Quantity.bytesNeeded(needed))")
         }
+        if backups > 0, short.needed - backups <= short.available {
+            words.append("keep the backup on another volume: --backups FOLDER (\(Quantity.bytesNeeded(backups)))")
+        }
+        if ways.contains(.into) {
+            words.append("write the new store on another volume: --into FILE")
+        }
+        return words
+    }
+
+    /// Whether the same run fits where it keeps no backup.
+    package func isEnoughWithoutBackup(_ system: any System) -> Bool {
+        guard let frugal, let volumes = try? SpaceRequirement(parts: frugal).volumes(system) else { return false }
+        return volumes.allSatisfy(\.isEnough)
     }
 
     /// The error of a volume that ran full anyway, with the numbers that were known before and what is free now.
@@ -129,31 +174,48 @@ package struct SpaceRequirement: Sendable, Equatable {
             return error
         }
         var error = error
-        let numbers = volumes.map { space, parts in
-            "On the volume of \(parts.first?.folder ?? "") \(Quantity.count(space.available, "byte")) "
-                + "\(space.available == 1 ? "is" : "are") free now; the estimate for the whole run was "
-                + "\(Quantity.count(SpaceRequirement(parts: parts).total)) (\(Self.list(parts)))."
+        let numbers = volumes.map { volume in
+            "On the volume of \(volume.folder) \(Quantity.bytesFree(volume.available)) are free now; the estimate for the "
+                + "whole run was \(Quantity.bytesNeeded(volume.needed)) (\(Self.list(volume.parts)))."
         }
         error.message += " " + numbers.joined(separator: " ")
         return error
     }
 
-    /// The parts by the volume that has to have the space.
-    private func volumes(_ system: any System) throws -> [(space: VolumeSpace, parts: [Part])] {
-        var volumes: [(space: VolumeSpace, parts: [Part])] = []
+    /// What is needed on each volume. A folder that is still to be made is on the volume of the one above it.
+    package func volumes(_ system: any System) throws -> [Volume] {
+        var known: [(space: VolumeSpace, parts: [Part])] = []
         for part in parts {
-            let space = try system.space(at: part.folder)
-            if let known = volumes.firstIndex(where: { $0.space.volume == space.volume }) {
-                volumes[known].parts.append(part)
+            var folder = part.folder
+            while try !system.exists(folder), Path.folder(of: folder) != folder { folder = Path.folder(of: folder) }
+            let space = try system.space(at: folder)
+            if let place = known.firstIndex(where: { $0.space.volume == space.volume }) {
+                known[place].parts.append(part)
             } else {
-                volumes.append((space, [part]))
+                known.append((space, [part]))
             }
         }
-        return volumes
+        return known.map { space, parts in
+            Volume(
+                folder: parts.first?.folder ?? "", needed: SpaceRequirement(parts: parts).total,
+                available: space.available, parts: parts)
+        }
+    }
+
+    /// What is needed, in one sentence, and what is free where that is too little; nil if nothing is needed.
+    package static func sentence(_ volumes: [Volume], of work: String = "The migration") -> String? {
+        let needs = volumes.filter { $0.needed > 0 }
+        guard !needs.isEmpty else { return nil }
+        let words = needs.map { volume in
+            let place = needs.count > 1 ? " on the volume of \(volume.folder)" : ""
+            let free = volume.isEnough ? "" : " (\(Quantity.bytesFree(volume.available)) are free)"
+            return "\(Quantity.bytesNeeded(volume.needed)) of free space\(place)\(free)"
+        }
+        return "\(work) needs \(words.joined(separator: " and "))."
     }
 
     private static func list(_ parts: [Part]) -> String {
-        parts.map { "\($0.reason) \(Quantity.count($0.bytes))" }.joined(separator: " + ")
+        parts.map { "\($0.reason) \(Quantity.bytesNeeded($0.bytes))" }.joined(separator: " + ")
     }
 }
 
@@ -202,13 +264,6 @@ extension SpaceRequirement {
 }
 
 extension SpaceRequirement.Work {
-    /// What a migration of a store needs, before it is known how it changes.
-    package init(of file: StoreSnapshot.FileFacts, beside sidecar: Sidecar, isFrugal: Bool, _ system: any System) throws
-    {
-        self.init(pages: file.pageCount, pageSize: file.pageSize, fileSize: file.size, isFrugal: isFrugal)
-        try addExternalData(of: sidecar, system)
-    }
-
     fileprivate init(
         _ migration: Migration, on state: StoreState, fileSize: Int64, isFrugal: Bool, isPaced: Bool = false
     ) {

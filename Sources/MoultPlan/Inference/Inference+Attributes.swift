@@ -8,6 +8,10 @@ extension Inference {
         guard let name = correspondence.source(of: attribute.name, in: pair.destination.name),
             let old = pair.source.attributes[name], old.isStored
         else { return startAnew(attribute, at: place, in: pair) }
+        if isWayBack, old.type != attribute.type, !old.type.widens(to: attribute.type) {
+            return old.type.converts(to: attribute.type)
+                ? .expression(.keyPath(name, of: .variable("source"))) : startAnew(attribute, at: place, in: pair)
+        }
         if old.type != attribute.type, !keepsValues(of: old, in: attribute, at: place, answer: answer) {
             return startAnew(attribute, at: place, in: pair)
         }

@@ -13,7 +13,7 @@ extension Inference {
         if destinations.isEmpty, correspondence.entitySources[relationship.destinationEntityName] != nil {
             return .empty
         }
-        if destinations.allSatisfy({ $0.isKind(of: relationship.destinationEntityName) }) {
+        if isWayBack || destinations.allSatisfy({ $0.isKind(of: relationship.destinationEntityName) }) {
             return .relationship(name)
         }
         if let answer { use(answer) }

@@ -3,15 +3,22 @@ import MoultModel
 /// Makes the mapping of corresponding models, with a question or a refusal for each property that has no clear source.
 struct Inference {
     let correspondence: Correspondence
+    /// Whether it leads to an older version. Then the rows say what fits.
+    let isWayBack: Bool
     /// By destination entity, but for those that are kept.
     private var mappings: [String: ResolvedEntityMapping] = [:]
     private(set) var questions: [Question] = []
     private(set) var refusals: [Refusal] = []
+    /// On a way back: the required attributes without a value.
+    private(set) var missing: [Refusal] = []
     private var usedAnswers: Set<Answer> = []
     /// A property that several entities inherit is reported once.
     private var spokenOf: Set<String> = []
 
-    init(_ correspondence: Correspondence) { self.correspondence = correspondence }
+    init(_ correspondence: Correspondence, isWayBack: Bool = false) {
+        self.correspondence = correspondence
+        self.isWayBack = isWayBack
+    }
 
     mutating func run() throws(MigrationError) -> ResolvedMapping {
         for name in correspondence.destination.names where !correspondence.kept.contains(name) {
@@ -19,7 +26,7 @@ struct Inference {
             mappings[name] = mapping(to: destination)
         }
         try checkAnswers()
-        refuseUnfilledRelationships()
+        if !isWayBack { refuseUnfilledRelationships() }
         refuseDisagreeingInverses()
         let removed = correspondence.source.names.filter { correspondence.entityDestinations[$0] == nil }
         let mapping = ResolvedMapping(
@@ -39,7 +46,8 @@ struct Inference {
         _ reason: Refusal.Reason, _ place: String, _ message: String, remedy: String, detail: String = ""
     ) {
         guard spokenOf.insert(reason.rawValue + " " + place).inserted else { return }
-        refusals.append(Refusal(reason: reason, place: place, message: message, remedy: remedy, detail: detail))
+        let refusal = Refusal(reason: reason, place: place, message: message, remedy: remedy, detail: detail)
+        if isWayBack, reason == .requiredWithoutDefault { missing.append(refusal) } else { refusals.append(refusal) }
     }
 
     mutating func use(_ answer: Answer) { usedAnswers.insert(answer) }

@@ -46,6 +46,9 @@ package struct Answer: Sendable, Hashable, Codable {
         self.value = value
     }
 
+    /// Whether it is one that a way back, to an older version, asks for: what was renamed is told by the way forward.
+    var isForWayBack: Bool { self.is == .value }
+
     /// `Entity.property`, or `Entity`.
     package var place: String { [entity, property].compactMap { $0 }.joined(separator: ".") }
 

@@ -91,7 +91,7 @@ package struct Correspondence: Sendable {
     init(
         source: ResolvedModel, destination: ResolvedModel, from: String, to: String,
         entitySources: [String: String], propertySources: [String: [String: String]], questions: [Question],
-        kept: Set<String> = []
+        kept: Set<String> = [], answers: EdgeAnswers = EdgeAnswers()
     ) {
         self.source = source
         self.destination = destination
@@ -101,7 +101,7 @@ package struct Correspondence: Sendable {
         self.propertySources = propertySources
         self.questions = questions
         self.kept = kept
-        answers = EdgeAnswers()
+        self.answers = answers
         entityDestinations = Dictionary(entitySources.map { ($0.value, $0.key) }) { first, _ in first }
     }
 

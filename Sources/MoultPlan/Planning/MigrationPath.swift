@@ -57,6 +57,8 @@ extension ModelVersions {
                     unknown.map { "there is no version \($0)" }
                         ?? "the versions \(names.joined(separator: " and ")) have other hashes")
             }
+            // A downgrade asks for it.
+            if from > to, answer.isForWayBack { continue }
             guard from < to else { throw answer.refused("\(answer.from) is not before \(answer.to)") }
             let isUnclear = versions[from].isInsideStore || versions[to].isInsideStore
             guard answer.isBound || !isUnclear else { throw answer.unbound }

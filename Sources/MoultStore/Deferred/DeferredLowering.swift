@@ -45,7 +45,7 @@ struct DeferredLowering {
     /// - Parameter metadata: with the mark that work is pending, where ``leavesWork``.
     func script(metadata: [UInt8], modelCache: [UInt8]?) -> StoreScript {
         let all =
-            lowering.dropTriggers() + lowering.dropObjects() + statements
+            lowering.respellTables() + lowering.dropTriggers() + lowering.dropObjects() + statements
             + history.statements + lowering.primaryKeysInPlace(isUndoing: isUndoing)
             + lowering.identity(metadata: metadata, modelCache: modelCache)
             + lowering.createTriggers()

@@ -11,7 +11,8 @@ extension StoreLowering {
     ///   - connection: the store, as `main`, with the functions of SQL that expressions call.
     func findings(_ contributions: [Contribution], over connection: Connection) throws -> [Finding] {
         try missingValues(contributions, connection)
-            + unconvertedValues(contributions, connection) + roundedValues(contributions, connection)
+            + unconvertedValues(contributions, connection) + inexactNumbers(contributions, connection)
+            + roundedValues(contributions, connection)
             + roundedDefaults(contributions, connection)
             + missingDestinations(contributions, connection)
             + repeatedValues(connection) + oneSidedPairs(connection) + shiftedKeys() + staleSearch()
@@ -85,6 +86,8 @@ extension StoreLowering {
     /// The value of an attribute that may be nil where its source is; a closure is not asked before it runs.
     private func missable(_ attribute: AttributeDescription, _ contribution: Contribution) -> SQLText? {
         switch contribution.mapping.attributes[attribute.name] {
+        // On the way back to a version that requires it.
+        case .constant(nil) where contribution.mapping.written == nil: return "NULL"
         case .attribute(let name, nil):
             return source.column(forAttribute: name, in: contribution.source).map { "s.\(name: $0)" }
         case .expression where contribution.values.functions.allSatisfy({ $0.attribute.name != attribute.name }):
@@ -121,14 +124,56 @@ extension StoreLowering {
         return findings
     }
 
+    /// Whole numbers that a column of reals does not hold to their last digit: more than an integer attribute that becomes
+    /// a Float or Double may have, but SQLite does not mind what a column holds.
+    private func inexactNumbers(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
+        var findings: [Finding] = []
+        for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
+            let (old, new) = (source.table(for: contribution.source), destination.table(for: contribution.destination))
+            for attribute in destination.model.leaves(of: contribution.destination) {
+                guard case .attribute(let name, _)? = contribution.mapping.attributes[attribute.name],
+                    let from = source.column(forAttribute: name, in: contribution.source),
+                    let to = destination.column(forAttribute: attribute.name, in: contribution.destination),
+                    let types = old?.types[from].flatMap({ from in new?.types[to].map { (from, $0) } }),
+                    ColumnAffinity(declaredType: types.0) != .real, ColumnAffinity(declaredType: types.1) == .real
+                else { continue }
+                let value: SQLText = "s.\(name: from)"
+                let isInexact: SQLText = """
+                    typeof(\(value)) = 'integer' AND \(value) NOT BETWEEN -9007199254740992 AND 9007199254740992 \
+                    AND CAST(\(value) AS REAL) <> \(value)
+                    """
+                guard let count = try count(contribution, isInexact, connection), count > 0 else { continue }
+                let place = "\(contribution.destination.name).\(attribute.name)"
+                findings.append(
+                    Finding(
+                        code: "values-not-exact", severity: .error, place: place,
+                        message: Quantity.count(
+                            count, "value of \(place) is a whole number that a",
+                            plural: "values of \(place) are whole numbers that a")
+                            + " \(attribute.type.name) does not hold to the last digit.",
+                        remedy: "Set \(count == 1 ? "it" : "them") to numbers of the old type before migrating."))
+            }
+        }
+        return findings
+    }
+
     private func missingDestinations(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
         var findings: [Finding] = []
         for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
             for relationship in destination.model.relationships(of: contribution.destination) {
                 guard !relationship.isOptional, !relationship.isToMany else { continue }
                 let links = links(relationship.name, of: contribution)
-                guard !links.isEmpty else { continue }
                 let place = "\(contribution.destination.name).\(relationship.name)"
+                guard !links.isEmpty else {
+                    // On the way back to a version that requires it.
+                    if contribution.mapping.written == nil,
+                        contribution.mapping.relationships[relationship.name] == .empty,
+                        let count = try count(contribution, "1", connection), count > 0
+                    {
+                        findings.append(required(place, count, wasRequired: false, isRelationship: true))
+                    }
+                    continue
+                }
                 let had = links.map(Self.hasDestination).conditions(joinedBy: "OR")
                 if let count = try count(contribution, "NOT (\(had))", connection), count > 0 {
                     var wasRequired = false

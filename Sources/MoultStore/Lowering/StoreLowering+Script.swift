@@ -10,7 +10,7 @@ extension StoreLowering {
         let rebuilt = Set(tables.filter(\.isRebuilt).map(\.table.name) + joins.filter(\.isRebuilt).map(\.table.name))
         let kept = Set(destination.tables.map(\.name) + destination.joinTables.map(\.name)).subtracting(rebuilt)
         let updated = tables.filter { !$0.isRebuilt }
-        var statements = dropTriggers() + dropObjects()
+        var statements = respellTables() + dropTriggers() + dropObjects()
         statements += dropIndexes(on: updated, kept: kept)
         statements += dropTables(keeping: kept)
         let fills = tables.flatMap(fill) + joins.flatMap(fill)
@@ -41,6 +41,14 @@ extension StoreLowering {
             script.place = .store
         }
         return script
+    }
+
+    /// SQLite alters and drops Core Data's tables by the words and the name that it has given them.
+    func respellTables() -> [StoreScript.Statement] {
+        let known = Set(source.tables.map(\.name) + source.joinTables.map(\.name) + StoreSnapshot.historyTables)
+        return catalogue.tables.filter { known.contains($0.name) || $0.name.hasPrefix("Z_") }.compactMap { entry in
+            entry.respelled.map { .respell(entry, as: $0) }
+        }
     }
 
     /// By table that stays, what it has of the app's own.
@@ -289,6 +297,8 @@ extension StoreLowering {
     ///
     /// - Parameter isUndoing: whether tables that were set aside take their place again, with their keys.
     func primaryKeysInPlace(isUndoing: Bool = false) -> [StoreScript.Statement] {
+        // A table without its key would keep the old row beside the new one.
+        let hasKey = catalogue.table("Z_PRIMARYKEY")?.sql?.names(["PRIMARY", "UNIQUE"]) != false
         let carried = Set(contributions.map { destination.model.root(of: $0.destination).name })
         let leave = StoreScript.Statement(
             .metadata, "Z_PRIMARYKEY",
@@ -299,15 +309,25 @@ extension StoreLowering {
         return [leave]
             + entityRows.map { row in
                 guard row.superNumber == 0, let table = destination.table(forEntity: row.name) else {
-                    return Self.number(row, highest: "0", replacing: true)
+                    return Self.number(row, highest: "0", replacing: hasKey)
                 }
                 let highest =
                     carried.contains(row.name)
                     ? "SELECT \(PrimaryKeyRow.highestSQL) FROM main.Z_PRIMARYKEY WHERE Z_ENT = \(row.number)"
                     : isUndoing ? "SELECT max(Z_PK) FROM main.\(table.name.quotedName)" : "0"
                 return Self.number(
-                    row, highest: "max(COALESCE((\(highest)), 0), \(table.highestKeySQL))", replacing: true)
-            }
+                    row, highest: "max(COALESCE((\(highest)), 0), \(table.highestKeySQL))", replacing: hasKey)
+            } + (hasKey ? [] : [keepLastNumbers])
+    }
+
+    /// Of each number the row that was written last.
+    private var keepLastNumbers: StoreScript.Statement {
+        .init(
+            .metadata, "Z_PRIMARYKEY",
+            """
+            DELETE FROM main.Z_PRIMARYKEY WHERE Z_ENT < \(Self.firstReservedNumber) \
+            AND rowid NOT IN (SELECT max(rowid) FROM main.Z_PRIMARYKEY GROUP BY Z_ENT)
+            """, "Take the former numbers of the entities away.")
     }
 
     /// The entities of the destination, without those of persistent history and CloudKit.

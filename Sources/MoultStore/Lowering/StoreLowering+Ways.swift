@@ -124,8 +124,9 @@ extension StoreLowering {
                 return refuse(.hasGeneratedColumns)
             }
             let types = Dictionary(retyped.map { ($0.name, $0.type) }) { first, _ in first }
-            guard let sql = TableDefinition.retyped(old.sql, as: types) else { return refuse(.hasConstraints) }
-            alteration.retyping = .init(columns: retyped, before: old.sql, sql: sql)
+            let before = catalogue.table(table.name)?.respelled ?? old.sql
+            guard let sql = TableDefinition.retyped(before, as: types) else { return refuse(.hasConstraints) }
+            alteration.retyping = .init(columns: retyped, before: before, sql: sql)
         }
         return .success((alteration, changed, own))
     }

@@ -164,6 +164,15 @@ extension StoreScript.Statement {
             "Change the type of \(types) in the text of \(table).")
     }
 
+    /// The text of a table as SQLite itself would have written it.
+    static func respell(_ entry: Catalogue.Entry, as sql: String) -> Self {
+        .init(
+            .retypeColumns, entry.name,
+            "UPDATE main.sqlite_master SET sql = \(sql.quotedLiteral) "
+                + "WHERE name = \(entry.name.quotedLiteral) AND sql = \((entry.sql ?? "").quotedLiteral)",
+            "Spell the text of \(entry.name) as SQLite does.")
+    }
+
     static func createIndex(_ index: IndexDefinition, rows: StoreScript.RowCount = 0) -> Self {
         .init(.createIndex, index.table, index.sql, "Create the index \(index.name).", rows: rows)
     }

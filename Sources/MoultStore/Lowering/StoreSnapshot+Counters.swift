@@ -17,6 +17,13 @@ extension StoreSnapshot {
             else {
                 return nil
             }
+            guard highest < .max else {
+                return Finding(
+                    code: "key-counter", severity: .error, place: name,
+                    message: "\(name) has an object with the key \(highest), the highest that there is: no other can "
+                        + "follow it.",
+                    remedy: "Give the object a lower key in SQL, there and in what refers to it, or delete it.")
+            }
             let fault =
                 row.isUncountable
                 ? "holds no number of keys of \(name) that another one follows"

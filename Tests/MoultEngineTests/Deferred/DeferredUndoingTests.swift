@@ -43,7 +43,7 @@ struct DeferredUndoingTests {
         _ = try store.shell(
             """
             UPDATE ZITEM SET ZTITLE = 'changed' WHERE Z_PK = 1;
-            INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZSCORE) VALUES (41, 2, 1, 'new', 8);
+            INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZSCORE) VALUES (41, 2, 1, 'new', 7);
             UPDATE Z_PRIMARYKEY SET Z_MAX = 41 WHERE Z_NAME = 'Item'
             """)
         _ = try goBack(store)
@@ -54,6 +54,50 @@ struct DeferredUndoingTests {
         #expect(try store.shell("SELECT Z_PK, ZWORD FROM ZTAG ORDER BY 1") == words)
         #expect(try store.shell("SELECT Z_MAX FROM Z_PRIMARYKEY ORDER BY Z_ENT") == "40\n41\n40\n40\n")
         #expect(try StoreAudit(store.path, model: versions.versions[0].model).isSound)
+    }
+
+    @Test func `what only the newer version has is a loss, as without work that waits`() throws {
+        let store = try DeferredStore(versions.versions[0])
+        try store.migrate(versions)
+        _ = try store.shell(
+            "UPDATE ZITEM SET ZSCORE = 8 WHERE Z_PK IN (1, 2); UPDATE ZAUTHOR SET ZAGE = 9 WHERE Z_PK = 1")
+        let before = try store.shell("SELECT Z_PK, ZSCORE FROM ZITEM; SELECT Z_PK, ZAGE FROM ZAUTHOR")
+        let downgrade = try goBack(store)
+        guard case .impossible = downgrade.way else {
+            Issue.record("another way: \(downgrade.way)")
+            return
+        }
+        #expect(
+            downgrade.losses == [
+                "1 value of Author.age is deleted: 1 does not store the attribute.",
+                "40 values of Item.score are deleted: 1 does not store the attribute.",
+            ], "\(downgrade.losses)")
+        #expect(try store.shell("SELECT Z_PK, ZSCORE FROM ZITEM; SELECT Z_PK, ZAGE FROM ZAUTHOR") == before)
+    }
+
+    @Test func `objects of an entity that only the newer version has are a loss`() throws {
+        let models = try [false, true].map { hasZebra in
+            try ManagedObjectModel(
+                entities: [
+                    EntityDescription(
+                        name: "Cat",
+                        attributes: (hasZebra ? ["name"] : ["name", "old"]).map { .init(name: $0, type: .string) })
+                ]
+                    + (hasZebra
+                        ? [EntityDescription(name: "Zebra", attributes: [.init(name: "word", type: .string)])] : []))
+        }
+        let versions = ModelVersions(
+            versions: models.enumerated().map { ModelVersion(names: ["\($0 + 1)"], model: $1) })
+        let store = try DeferredStore(versions.versions[0])
+        try store.migrate(versions)
+        _ = try store.shell("INSERT INTO ZZEBRA (Z_PK, Z_ENT, Z_OPT, ZWORD) VALUES (1, 2, 1, 'stripe')")
+        let losses = try StoreDowngrade(store.path, versions: versions, to: "1").losses
+        #expect(losses == ["1 object of Zebra is deleted: 1 does not have the entity."])
+        _ = try store.shell("DELETE FROM ZZEBRA")
+        guard case .leftovers = try StoreDowngrade(store.path, versions: versions, to: "1").way else {
+            Issue.record("nothing would be lost")
+            return
+        }
     }
 
     @Test func `links to objects that were deleted since are cleared`() throws {

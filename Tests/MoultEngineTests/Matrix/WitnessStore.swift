@@ -9,8 +9,9 @@ struct WitnessStore: Equatable {
 
     struct Failure: Error, CustomStringConvertible { let description: String }
 
-    init(_ path: String) throws {
-        for line in try Witness.lines(of: path) {
+    /// - Parameter model: a file for a store without a model cache.
+    init(_ path: String, model: String? = nil) throws {
+        for line in try Witness.lines(of: path, model: model) {
             let words = line.split(separator: " ", omittingEmptySubsequences: false)
             guard words.count >= 2, let key = Int(words[1]) else { throw Failure(description: "strange line: \(line)") }
             var object: Object = [:]

@@ -59,10 +59,10 @@ struct DowngradeTests {
     /// Names that mean something else in the two versions: what a reverse mapping by names would mix up.
     @Test(
         arguments: [
-            (["a", "b"], [("a", "b"), ("b", "a"), ("n", nil)], false), (["a", "c"], [("b", "a"), ("c", nil)], true),
-        ] as [([String], [(String, String?)], Bool)])
-    func `values come back to the attribute that they are from, or the backup is the way`(
-        old: [String], new: [(name: String, identifier: String?)], goesBack: Bool
+            (["a", "b"], [("a", "b"), ("b", "a"), ("n", nil)]), (["a", "c"], [("b", "a"), ("c", nil)]),
+        ] as [([String], [(String, String?)])])
+    func `values come back to the attribute that they are from`(
+        old: [String], new: [(name: String, identifier: String?)]
     ) throws {
         let models = try [old.map { ($0, nil) }, new].map { (attributes: [(String, String?)]) in
             try ManagedObjectModel(entities: [
@@ -88,15 +88,12 @@ struct DowngradeTests {
             fixture.store, versions: versions, options: .init(losses: .asTheVersionsSay()))
         _ = try Migrator().run(try #require(try prepared.migration()), on: fixture.store)
         let downgrade = try StoreDowngrade(fixture.store, versions: versions, to: "1")
-        switch downgrade.way {
-        case .mapping(let migration):
-            #expect(goesBack)
-            _ = try Migrator().run(migration, on: fixture.store)
-            #expect(try fixture.shell("SELECT \(columns) FROM ZITEM") == old.joined(separator: "|") + "\n")
-        case .backup:
-            #expect(!goesBack && downgrade.losses.contains { $0.contains("no reverse mapping") }, "\(downgrade.losses)")
-        default: Issue.record("\(downgrade.way)")
+        guard case .mapping(let migration) = downgrade.way else {
+            Issue.record("\(downgrade.losses)")
+            return
         }
+        _ = try Migrator().run(migration, on: fixture.store)
+        #expect(try fixture.shell("SELECT \(columns) FROM ZITEM") == old.joined(separator: "|") + "\n")
     }
 
     @Test func `a store that holds nothing but defaults in what is new goes back, and loses nothing`() throws {

@@ -119,7 +119,7 @@ struct FullDiskTests {
         let migrator = Migrator(
             options: MigrationOptions(retention: RetentionPolicy(minimumCount: 1)))
         let plain = #expect(throws: MigrationError.self) { try migrator.run(try Self.migration(store), on: store) }
-        #expect(plain?.code == .insufficientStorage && plain?.remedy.contains("bytes more") == true)
+        #expect(plain?.code == .insufficientStorage && plain?.remedy.contains(" more") == true)
         let (_, made) = try migrator.makingRoom(for: store) { try $0.run(try Self.migration(store), on: store) }
         #expect(made.pruned == [backups[0].name])
         #expect(try Self.state(store).hasSuffix("\n1\n"))
@@ -140,8 +140,7 @@ struct FullDiskTests {
             let error = #expect(throws: MigrationError.self) {
                 try migrator.run(try Self.migration(fixture.store), on: fixture.store)
             }
-            let words = error?.message.split(separator: " ") ?? []
-            return try #require(words.firstIndex(of: "needs").flatMap { Int64(words[$0 + 1].filter(\.isNumber)) })
+            return Int64(try #require(AnnouncedRoom.bytes(after: "needs", in: error?.message ?? "")))
         }
         let tight = Tight(available: (try need(true) + need(false)) / 2)
         let (outcome, made) = try Migrator(system: tight).makingRoom(for: fixture.store) {

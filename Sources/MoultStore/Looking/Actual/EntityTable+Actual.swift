@@ -54,11 +54,12 @@ private struct ColumnMatching {
     mutating func match(_ expected: [EntityTable.Column]) {
         let places = places
         func named(_ column: EntityTable.Column) -> [Int] { places[column.name.uppercased()] ?? [] }
-        var left = assign(expected, among: named) { $1.declaredType == $0.type }
+        // The names of types ignore case, as all names do.
+        var left = assign(expected, among: named) { $1.declaredType.uppercased() == $0.type }
         let open = actual.indices.filter { roles[$0] == nil }
         func stillOpen(_: EntityTable.Column) -> [Int] { open }
         left = assign(left, among: stillOpen) {
-            $1.declaredType == $0.type && $0.role.pattern?.matches($1.name.uppercased()) == true
+            $1.declaredType.uppercased() == $0.type && $0.role.pattern?.matches($1.name.uppercased()) == true
         }
         let untyped = left
         left = assign(left, among: named) { _, _ in true }
@@ -72,7 +73,9 @@ private struct ColumnMatching {
     /// The columns in the table's order, each with its part.
     var columns: [EntityTable.Column] {
         actual.enumerated().map { position, column in
-            EntityTable.Column(name: column.name, type: column.declaredType, role: roles[position] ?? .unknown)
+            let role = roles[position] ?? .unknown
+            let type = role == .unknown ? column.declaredType : column.declaredType.uppercased()
+            return EntityTable.Column(name: column.name, type: type, role: role)
         }
     }
 
