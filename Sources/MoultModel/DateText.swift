@@ -39,6 +39,51 @@ package enum DateText {
         )
     }
 
+    /// Reads a moment in UTC as ``text(sinceReferenceDate:)`` writes it, with any number of decimals, or none: a year has
+    /// four digits, or a sign and six to nine.
+    ///
+    /// - Returns: the whole seconds since 1970 and the nanoseconds; nil for any other text.
+    package static func moment(_ text: String) -> (seconds: Int64, nanoseconds: Int32)? {
+        let bytes = Array(text.utf8)
+        let isSigned = bytes.first == UInt8(ascii: "+") || bytes.first == UInt8(ascii: "-")
+        let digits = bytes.dropFirst(isSigned ? 1 : 0).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let end = digits.endIndex
+        guard isSigned ? (6...9).contains(digits.count) : digits.count == 4, bytes.count >= end + 16,
+            bytes.last == UInt8(ascii: "Z")
+        else { return nil }
+        func number(_ range: Range<Int>) -> Int64? { Int64(String(decoding: bytes[range], as: UTF8.self)) }
+        guard bytes[end] == UInt8(ascii: "-"), bytes[end + 3] == UInt8(ascii: "-"), bytes[end + 6] == UInt8(ascii: "T"),
+            let year = number(0..<end), let month = number(end + 1..<end + 3), let day = number(end + 4..<end + 6),
+            let hour = number(end + 7..<end + 9), let minute = number(end + 10..<end + 12),
+            let second = number(end + 13..<end + 15), (1...12).contains(month), (1...31).contains(day)
+        else { return nil }
+        var fraction: Int32 = 0
+        if bytes[end + 15] == UInt8(ascii: ".") {
+            let digits = (bytes[(end + 16)..<(bytes.count - 1)] + Array(repeating: UInt8(ascii: "0"), count: 9)).prefix(
+                9)
+            guard let value = Int32(String(decoding: digits, as: UTF8.self)) else { return nil }
+            fraction = value
+        } else if bytes.count != end + 16 {
+            return nil
+        }
+        let days = days(year: year, month: month, day: day)
+        return (days * 86_400 + hour * 3_600 + minute * 60 + second, fraction)
+    }
+
+    /// The same as seconds since the reference date.
+    package static func secondsSinceReferenceDate(_ text: String) -> Double? {
+        moment(text).map { Double($0.seconds - Int64(referenceDate)) + Double($0.nanoseconds) / 1e9 }
+    }
+
+    // Howard Hinnant, chrono-Compatible Low-Level Date Algorithms, days_from_civil.
+    private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+
     private static func padded(_ number: Int, _ width: Int) -> String {
         let digits = String(number)
         return String(repeating: "0", count: max(0, width - digits.count)) + digits

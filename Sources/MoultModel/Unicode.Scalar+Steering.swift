@@ -19,4 +19,13 @@ extension String {
         utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xD8 || $0 == 0xE2 }
             && unicodeScalars.contains(where: \.steersTerminal)
     }
+
+    /// The text with control characters spelled out, so that a name in a store cannot steer the terminal.
+    package var printable: String {
+        guard steersTerminal else { return self }
+        return unicodeScalars.map {
+            $0.steersTerminal ? "\\u{\(String($0.value, radix: 16, uppercase: true))}" : String($0)
+        }
+        .joined()
+    }
 }

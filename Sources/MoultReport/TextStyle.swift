@@ -21,15 +21,6 @@ package struct TextStyle: Sendable, Hashable {
 }
 
 extension String {
-    /// The text with control characters spelled out, so that a name in a store cannot steer the terminal.
-    package var printable: String {
-        guard steersTerminal else { return self }
-        return unicodeScalars.map {
-            $0.steersTerminal ? "\\u{\(String($0.value, radix: 16, uppercase: true))}" : String($0)
-        }
-        .joined()
-    }
-
     /// The text without control characters but line breaks and tabs, and the colours that ``TextStyle`` sets: the last
     /// barrier before a stream, whatever a report has put into it.
     package func safeForTerminal(style: TextStyle) -> String {

@@ -1,3 +1,5 @@
+import MoultModel
+
 /// A moment of the wall clock in UTC, with nanoseconds.
 package struct Timestamp: Sendable, Hashable, Comparable {
     /// Since 1970-01-01 00:00:00 UTC.
@@ -45,24 +47,8 @@ extension Timestamp {
 
     /// Reads ``iso8601`` with any number of decimals; nil for any other text.
     package init?(iso8601 text: String) {
-        let bytes = Array(text.utf8)
-        guard bytes.count >= 20, bytes.last == UInt8(ascii: "Z") else { return nil }
-        func number(_ range: Range<Int>) -> Int64? { Int64(String(decoding: bytes[range], as: UTF8.self)) }
-        guard bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"), bytes[10] == UInt8(ascii: "T"),
-            let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
-            let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
-            (1...12).contains(month), (1...31).contains(day)
-        else { return nil }
-        var fraction: Int32 = 0
-        if bytes[19] == UInt8(ascii: ".") {
-            let digits = (bytes[20..<(bytes.count - 1)] + Array(repeating: UInt8(ascii: "0"), count: 9)).prefix(9)
-            guard let value = Int32(String(decoding: digits, as: UTF8.self)) else { return nil }
-            fraction = value
-        } else if bytes.count != 20 {
-            return nil
-        }
-        let days = Self.days(year: year, month: month, day: day)
-        self.init(seconds: days * 86_400 + hour * 3_600 + minute * 60 + second, nanoseconds: fraction)
+        guard let (seconds, nanoseconds) = DateText.moment(text) else { return nil }
+        self.init(seconds: seconds, nanoseconds: nanoseconds)
     }
 
     private func time(separator: String) -> String {
@@ -82,15 +68,6 @@ extension Timestamp {
         let shiftedMonth = (5 * dayOfYear + 2) / 153
         let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
         return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
-    }
-
-    // The same page, days_from_civil.
-    private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let shifted = month <= 2 ? year - 1 : year
-        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
-        let yearOfEra = shifted - era * 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 }
 

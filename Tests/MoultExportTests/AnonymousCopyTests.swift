@@ -61,6 +61,50 @@ struct AnonymousCopyTests {
         #expect(!left.contains { $0.hasSuffix(".part") }, "\(left)")
     }
 
+    @Test func `text keys, texts in the place of numbers, and those of views, triggers and defaults are replaced`()
+        throws
+    {
+        let store = try SampleStore(count: 5, isHostile: false)
+        _ = try SQLiteShell.run(
+            store.path,
+            """
+            CREATE TABLE accounts (email TEXT PRIMARY KEY, token TEXT DEFAULT 'alice default',
+                state TEXT /* of alice */ CHECK (state <> 'alice checked'),
+                kind TEXT GENERATED ALWAYS AS ('alice ' || state) STORED);
+            INSERT INTO accounts VALUES ('alice.secret@example.com', 'alice token', 'open');
+            CREATE TABLE cache (url TEXT NOT NULL, n INTEGER, body TEXT, PRIMARY KEY (url, n)) WITHOUT ROWID;
+            INSERT INTO cache VALUES ('https://alice.example/u', 1, 'alice');
+            CREATE TABLE short (name TEXT PRIMARY KEY) WITHOUT ROWID; INSERT INTO short VALUES ('alic'), ('bob1');
+            CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT GENERATED ALWAYS AS ('alice ' || id) STORED);
+            INSERT INTO names VALUES (1);
+            UPDATE ZINGREDIENT SET Z_OPT = 'alice in a counter', ZDISH = 'alice as a key' WHERE Z_PK = 1;
+            UPDATE ZDISH SET ZAINTEGER16 = 'alice as a number', ZABOOLEAN = 'alice as a flag' WHERE Z_PK = 1;
+            UPDATE Z_PRIMARYKEY SET Z_MAX = 'alice as a maximum' WHERE Z_NAME = 'Tag';
+            CREATE VIEW mine AS SELECT email, 'alice of a view' AS note FROM accounts
+                WHERE email = 'alice.secret@example.com' OR token LIKE '%alice%';
+            CREATE TRIGGER audit AFTER INSERT ON accounts WHEN new.email <> 'alice.of.a@trigger' BEGIN
+                INSERT OR IGNORE INTO accounts VALUES ('alice.of.a@trigger', strftime('%Y'), 'open'); END;
+            CREATE INDEX part ON accounts (token) WHERE token <> 'alice of an index';
+            """)
+        let (path, outcome) = try copy(store)
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        #expect(bytes.firstRange(of: Data("alic".utf8)) == nil && bytes.firstRange(of: Data("bob1".utf8)) == nil)
+        #expect(outcome.byChance == 0)
+        // What the statements did they do with the stand-ins.
+        let queries = [
+            "SELECT count(*) FROM mine", "SELECT count(*), length(email), length(kind) FROM accounts",
+            "SELECT count(*), sum(length(name)) FROM short", "PRAGMA integrity_check",
+            "SELECT substr(kind, 7) = state, length(kind) FROM accounts", "SELECT length(name) FROM names",
+            """
+            INSERT INTO accounts (email) VALUES ('x');
+            SELECT count(*), length(group_concat(token)), max(token GLOB '[12][0-9][0-9][0-9]') FROM accounts
+            """,
+        ]
+        for query in queries {
+            #expect(try SQLiteShell.run(path, query) == SQLiteShell.run(store.path, query), "\(query)")
+        }
+    }
+
     @Test
     func `keys, links, NULLs, storage classes and lengths are those of the store; the dates are as far apart`() throws {
         let store = try SampleStore()

@@ -37,6 +37,7 @@ struct ExportTests {
                     same = shown(value) == text or number(shown(value)) == number(text)
                     assert same, (name, column, value, text)
                     plain = object[column]
+                    if isinstance(plain, (dict, list)): value = json.loads(value)
                     if isinstance(value, bytes): plain = base64.b64decode(plain)
                     if isinstance(value, float) and isinstance(plain, str): plain = float(plain.replace('Infinity', 'inf'))
                     if isinstance(plain, str) and isinstance(value, (int, float)): plain = float(plain)

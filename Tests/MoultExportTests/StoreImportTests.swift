@@ -56,6 +56,107 @@ struct StoreImportTests {
         }
     }
 
+    /// A store as SwiftData makes it: structs as JSON, lists of strings as archives, an enum, and a date far from now.
+    private static func drinks(in folder: ScratchFolder) throws -> (path: String, model: ManagedObjectModel) {
+        let model = try ManagedObjectModel(entities: [
+            EntityDescription(
+                name: "Drink",
+                attributes: [
+                    .init(name: "tags", type: .binary), .init(name: "styles", type: .transformable),
+                    .init(name: "parts", type: .transformable), .init(name: "picture", type: .binary),
+                    .init(name: "made", type: .date),
+                    .init(name: "ice", type: .composite, elements: [.init(name: "ice", type: .string)]),
+                    .init(
+                        name: "author", type: .composite,
+                        elements: [.init(name: "name", type: .string), .init(name: "year", type: .integer16)]),
+                ])
+        ])
+        let path = folder.path + "/drinks.sqlite"
+        try StoreMaker(ModelVersion(names: ["1"], model: model)).make(at: path)
+        // `["Sour","Shaken"]`, archived by Python's plistlib.
+        let archive =
+            "62706c6973743030d4010203040506171a5924617263686976657258246f626a656374735424746f70582476657273696f6e5f100f4e"
+            + "534b657965644172636869766572a507080f151655246e756c6cd2090a0b0c5624636c6173735a4e532e6f626a656374738002a2"
+            + "0d0e80038004d2101112135824636c61737365735a24636c6173736e616d65a21314574e534172726179584e534f626a65637454"
+            + "536f7572565368616b656ed1181954726f6f74800112000186a008111b242932444a50555c67696c6e70757e898c949da2a9acb1"
+            + "b30000000000000101000000000000001b000000000000000000000000000000b8"
+        // 10000-01-01 is 252,455,616,000 seconds after 2001-01-01 (Python's datetime, from 9999-12-31 on).
+        _ = try SQLiteShell.run(
+            path,
+            """
+            INSERT INTO ZDRINK (Z_PK, Z_ENT, Z_OPT, ZTAGS, ZSTYLES, ZPARTS, ZPICTURE, ZMADE, ZICE, ZNAME, ZYEAR) VALUES
+                (1, 1, 1, CAST('[{"step":1,"method":"stir"}]' AS BLOB), x'\(archive)', CAST('{"a":[1,2.5]}' AS BLOB),
+                    x'FFD8FF00', 252455616000.5, 'crushed', 'Tuck', 1937),
+                (2, 1, 1, CAST('["a","=1"]' AS BLOB), NULL, x'\(archive)', x'', -99999999999, NULL, NULL, NULL);
+            UPDATE Z_PRIMARYKEY SET Z_MAX = 2 WHERE Z_NAME = 'Drink'
+            """)
+        return (path, model)
+    }
+
+    @Test func `JSON, archives and enums are read as what they are by Python, in every form`() throws {
+        let folder = try ScratchFolder()
+        let (path, _) = try Self.drinks(in: folder)
+        for format in ExportWriter.Format.allCases {
+            _ = try ExportWriter(format).write(
+                path, .init(), versions: nil, to: "\(folder.path)/out.\(format.rawValue)")
+        }
+        let run = try ChildProcess.run(
+            "python3",
+            [
+                "-c",
+                """
+                import csv, json, sqlite3, sys
+                f = sys.argv[1]
+                a = [json.loads(l) for l in open(f + '/out.jsonl/Drink.jsonl')]
+                assert a[0]['tags'] == [{'step': 1, 'method': 'stir'}] and a[0]['styles'] == ['Sour', 'Shaken'], a
+                assert a[0]['parts'] == {'$json': {'a': [1, 2.5]}} and a[0]['ice'] == 'crushed', a
+                assert a[0]['author.name'] == 'Tuck' and a[0]['author.year'] == 1937 and 'ice.ice' not in a[0], a
+                assert a[0]['picture'] == '/9j/AA==' and a[0]['made'] == '+010000-01-01T00:00:00.500000000Z', a
+                assert a[1]['tags'] == ['a', '=1'] and a[1]['styles'] is None and a[1]['ice'] is None, a
+                c = list(csv.DictReader(open(f + '/out.csv/Drink.csv')))
+                d = sqlite3.connect(f + '/out.sqlite')
+                d.row_factory = sqlite3.Row
+                d = d.execute('SELECT * FROM Drink').fetchall()
+                for x, y, z in zip(a, c, d):
+                    for k in ['tags', 'styles', 'parts']:
+                        if x[k] is None: assert y[k] == '' and z[k] is None
+                        else: assert json.loads(y[k]) == x[k] and json.loads(z[k]) == x[k], (y[k], z[k])
+                    assert (x['ice'] or '') == y['ice'] and x['ice'] == z['ice']
+                """, folder.path,
+            ])
+        #expect(run.exit == 0, "\(run.output)")
+    }
+
+    @Test(arguments: [ExportWriter.Format.csv, .jsonl])
+    func `what was written readably comes back as the same values`(format: ExportWriter.Format) throws {
+        let folder = try ScratchFolder()
+        let (path, model) = try Self.drinks(in: folder)
+        let new = try Empty(model, in: folder)
+        let written = folder.path + "/out"
+        _ = try ExportWriter(format).write(path, .init(), versions: nil, to: written)
+        #expect(try new.take(written, isExact: false) == ["Drink": 2])
+        let queries = [
+            "SELECT ZMADE, ZICE, ZNAME, ZYEAR, hex(ZPICTURE) FROM ZDRINK ORDER BY Z_PK",
+            "SELECT json(CAST(ZTAGS AS TEXT)) FROM ZDRINK ORDER BY Z_PK",
+            "SELECT json(CAST(ZPARTS AS TEXT)) FROM ZDRINK WHERE Z_PK = 1",
+        ]
+        for query in queries { #expect(try SQLiteShell.run(new.path, query) == SQLiteShell.run(path, query)) }
+        let archives = try ChildProcess.run(
+            "python3",
+            [
+                "-c",
+                """
+                import plistlib, sqlite3, sys
+                d = sqlite3.connect(sys.argv[1])
+                for b, in d.execute('SELECT ZSTYLES FROM ZDRINK WHERE Z_PK = 1 UNION ALL SELECT ZPARTS FROM ZDRINK WHERE Z_PK = 2'):
+                    a = plistlib.loads(b); o = a['$objects']; r = o[a['$top']['root'].data]
+                    assert o[r['$class'].data]['$classname'] == 'NSArray'
+                    assert [o[u.data] for u in r['NS.objects']] == ['Sour', 'Shaken'], o
+                """, new.path,
+            ])
+        #expect(archives.exit == 0, "\(archives.output)")
+    }
+
     @Test func `a text that a spreadsheet takes for a formula comes back as it was, even with apostrophes`() throws {
         let store = try SampleStore(count: 12)
         let texts = ["=1", "'=1", "''=1", "'", "'a", "\r\n=", "=\u{301}", "\u{FF1D}1", "\n", "-", "'\r\n", "''"]

@@ -17,6 +17,8 @@ public struct RepairReport: Sendable {
         public let quarantined: Int64
         /// Rows at fault afterwards, because the right value is not known.
         public let left: Int64
+        /// The size of files that no row names; 0 for rows.
+        public let bytes: Int64
     }
 
     /// What was found.
@@ -34,7 +36,7 @@ public struct RepairReport: Sendable {
         faults = report.findings.map {
             Fault(
                 rule: $0.rule, place: $0.place, count: $0.count, keys: $0.keys, quarantined: $0.quarantined,
-                left: $0.left)
+                left: $0.left, bytes: $0.bytes)
         }
         (remarks, isWell) = (report.remarks, report.isWell)
         (run, backup) = (outcome?.run, outcome?.backup.map(StoreBackup.init))

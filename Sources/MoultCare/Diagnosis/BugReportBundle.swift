@@ -35,7 +35,9 @@ package struct BugReportBundle {
         var names: [String] = []
         do {
             for (name, text) in try texts(diagnosis) + extra {
-                try archive.add(Array(withoutFolder(text).utf8), as: "moult-report/\(name)")
+                let isJSON = name.hasSuffix(".json") || name.hasSuffix(".jsonl")
+                let text = withoutFolder(isJSON ? text : text.printableLines)
+                try archive.add(Array(text.utf8), as: "moult-report/\(name)")
                 names.append(name)
             }
             if withValues, try system.exists(sidecar.quarantine) {
@@ -142,6 +144,13 @@ package struct BugReportBundle {
         let names = Set((snapshot.catalogue.entries.map(\.name) + columns).map { $0.uppercased() })
         return snapshot.catalogue.entries.compactMap(\.sql)
             .map { withValues ? $0 : $0.withoutSQLLiterals(knowing: names) }.joined(separator: ";\n") + ";\n"
+    }
+}
+
+extension String {
+    /// The lines with control characters spelled out: a name in a store must not steer the terminal of who reads them.
+    fileprivate var printableLines: String {
+        split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }.joined(separator: "\n")
     }
 }
 

@@ -19,20 +19,22 @@ extension DiagnosisCheck {
     static let rows = DiagnosisCheck { site in
         guard let version = site.version, site.isSound else { return [] }
         let (found, indexes) = try repairs(site, version)
-        let rules = Set(found.findings.map(\.rule))
+        // An audit counts what is next to the store, whether it may be repaired or not.
+        let rules = Set(found.findings.map(\.rule)).subtracting([.externalFiles])
         let audit = try StoreAudit(
             site.path, model: version.model, requiring: version, full: true, indexes: indexes, system: site.system)
         // A check of its own finds those.
         let remarks = found.remarks.filter { $0.code != DamagedSideFiles.code }
         let others = audit.findings.filter { finding in
-            finding.severity > .note && finding.code != DamagedSideFiles.code && !remarks.contains(finding)
+            (finding.severity > .note || finding.code == StoreAudit.unnamedFilesCode)
+                && finding.code != DamagedSideFiles.code && !remarks.contains(finding)
                 && RepairRule.repairing[finding.code]?.isDisjoint(with: rules) ?? true
         }
         let schema = Dictionary(
             audit.findings.filter { $0.severity == .error }.map { ($0.place, $0) }, uniquingKeysWith: { one, _ in one })
         // An index without rows makes nothing slow.
         let faults = found.findings.filter { $0.rule != .indexes || $0.count > 0 || schema[$0.place] != nil }
-        return faults.map { site.finding($0, schema[$0.place]) } + remarks + others
+        return faults.filter { $0.rule != .externalFiles }.map { site.finding($0, schema[$0.place]) } + remarks + others
     }
 
     /// What a repair would find, and the indexes that do not match their tables; nothing where the store must be left

@@ -1,5 +1,6 @@
 import MoultExport
 import MoultModel
+import MoultPropertyList
 import MoultReport
 import MoultSQLite
 
@@ -40,12 +41,12 @@ struct RowPrinter {
 
     mutating func print(_ row: [SQLiteValue]) {
         switch format {
-        case .csv: console.exactly(csv.line(row))
-        case .json: console.exactly((count == 0 ? "" : ",") + JSONValue.array(row.map(\.document)).compact)
+        case .csv: console.exactly(csv.line(row.map { $0.readable(usual: nil) }))
+        case .json: console.exactly((count == 0 ? "" : ",") + JSONValue.array(row.map(\.readableDocument)).compact)
         case .jsonl:
-            let members = zip(columns, row).map { JSONValue.Member($0, $1.document) }
+            let members = zip(columns, row).map { JSONValue.Member($0, $1.readableDocument) }
             console.exactly(JSONValue.object(members).compact + "\n")
-        case .table: printLine(row.map { $0.shown.printable })
+        case .table: printLine(row.map { $0.readable(usual: nil).shown.printable })
         }
         count += 1
     }
@@ -88,6 +89,12 @@ struct RowPrinter {
 }
 
 extension SQLiteValue {
+    /// As JSON: bytes as the document that they hold, otherwise as base64.
+    fileprivate var readableDocument: JSONValue {
+        guard case .blob(let bytes) = self else { return document }
+        return ReadableData.document(of: bytes, usual: nil) ?? document
+    }
+
     /// For a person.
     fileprivate var shown: String {
         switch self {

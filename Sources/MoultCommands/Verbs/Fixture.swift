@@ -26,20 +26,27 @@ extension Verb {
         ]
     ) { invocation, console in
         let system = POSIXSystem()
-        let folder = try invocation.required(Operand("FOLDER", ""))
+        var folder = try invocation.required(Operand("FOLDER", ""))
+        while folder.utf8.count > 1, folder.hasSuffix("/") { folder.removeLast() }
         let versions = try released(invocation, console)
         let models = versions.map(\.model)
         let (links, nils) = (try invocation.number(links), try invocation.number(nils))
         if let nils, nils > 100 { throw invocation.wrong("--nils takes a number from 0 to 100, not \(nils).") }
         let framework = try invocation.number(.framework) ?? FrameworkLevel.newest.number
-        try system.makeFolders(folder, .byUmask)
+        // A folder that is not there is made with all its stores, or not at all.
+        let isNew = try system.status(of: folder) == nil && !system.isLink(folder)
+        if isNew { try system.makeFolders(Path.folder(of: folder), .byUmask) }
+        let place = try isNew ? UnfinishedPath.begin(folder, system) : folder
+        defer { if isNew { _ = try? system.removeTree(place) } }
+        if isNew { try system.makeFolder(place, .byUmask) }
         var made: [Fixture] = []
         for version in versions {
-            let path = Path.join(folder, "\(version.name).sqlite")
+            let path = Path.join(place, "\(version.name).sqlite")
+            let final = Path.join(folder, "\(version.name).sqlite")
             try UnfinishedStore.removeAbandoned(path, system)
             if try system.exists(path) || system.isLink(path) {
                 try check(path, version)
-                made.append(Fixture(version: version.name, path: path, size: try size(path, system), isKept: true))
+                made.append(Fixture(version: version.name, path: final, size: try size(path, system), isKept: true))
                 continue
             }
             var sample = try invocation.sampleData(for: version.model, others: models) ?? SampleData(count: 3)
@@ -48,7 +55,11 @@ extension Verb {
             let maker = try StoreMaker(version, framework: framework, history: false, experimental: false)
             // A store that is only a part of one would be kept by the next call.
             try maker.makeWhole(at: path) { _ = try sample.fill($0, maker.layout) }
-            made.append(Fixture(version: version.name, path: path, size: try size(path, system), isKept: false))
+            made.append(Fixture(version: version.name, path: final, size: try size(path, system), isKept: false))
+        }
+        if isNew {
+            try system.synchronise(place)
+            try UnfinishedPath.end(place, as: folder, system)
         }
         console.print([
             "format": 1, "folder": .string(folder),

@@ -32,8 +32,7 @@ extension Verb {
         let existing = try system.exists(path) ? try system.read(path) : nil
         let merged = try tests.merged(into: existing.map { String(decoding: $0, as: UTF8.self) }, place: path)
         if existing != Array(merged.text.utf8) {
-            try system.makeFolders(Path.folder(of: path), .byUmask)
-            try UnfinishedPath.replace([(path, Array(merged.text.utf8))], .byUmask, system)
+            try UnfinishedPath.replace([(path, Array(merged.text.utf8))], makingFolders: true, .byUmask, system)
         }
         console.print([
             "format": 1, "path": .string(path),

@@ -43,8 +43,7 @@ extension Verb {
         if !invocation[dryRun] {
             let source = invocation[.model] ?? ""
             let rights: FileRights = try StoreProbe.isDatabase(source) ? .like(source) : .byUmask
-            try system.makeFolders(folder, rights)
-            try UnfinishedPath.replace(changes, rights, system)
+            try UnfinishedPath.replace(changes, makingFolders: true, rights, system)
         }
         let names = files.map { Path.join(folder, $0.name) }
         console.print([

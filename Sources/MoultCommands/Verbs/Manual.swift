@@ -10,12 +10,11 @@ extension Verb {
     ) { invocation, console in
         let folder = invocation[value: .out] ?? "."
         let system = POSIXSystem()
-        try system.makeFolders(folder, .byUmask)
         let pages = ManualPage.all(of: Verb.all)
         let files = pages.map { page in
             (Path.join(folder, page.file), Array(page.lines.map { $0 + "\n" }.joined().utf8))
         }
-        try UnfinishedPath.replace(files, .byUmask, system)
+        try UnfinishedPath.replace(files, makingFolders: true, .byUmask, system)
         console.print([
             "format": 1, "files": JSONValue(pages.map { Path.join(folder, $0.file) }),
         ]) { _ in ["Wrote \(Quantity.count(pages.count, "page")) to \(folder.printable)."] }

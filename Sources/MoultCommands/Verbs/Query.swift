@@ -9,7 +9,8 @@ extension Verb {
         "query", "Run a SELECT over the views that moult views prints, and print the rows.",
         discussion: """
             The store is not changed: a statement that writes is refused. You can also query the tables of the store.
-            Blobs are base64 in JSON, and x'…' in CSV and tables.
+            A blob that holds JSON, a property list or an archive of known classes is printed as that value. Others are
+            base64 in JSON, and x'…' in CSV and tables.
             """,
         operands: [.store, sql], options: [rowFormat, .exact, .model, .order, jsonRows],
         examples: [

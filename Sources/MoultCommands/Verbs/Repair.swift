@@ -110,6 +110,7 @@ extension RepairReport {
                         "rule": .string(finding.rule.rawValue), "place": .string(finding.place),
                         "count": .integer(finding.count), "keys": .array(finding.keys.map(JSONValue.integer)),
                         "quarantined": .integer(finding.quarantined), "left": .integer(finding.left),
+                        "bytes": finding.rule == .externalFiles ? .integer(finding.bytes) : .null,
                         "remedy": .string(finding.rule.sentence(isDone: outcome != nil)),
                     ]
                 }), "remarks": .array(remarks.map(\.document)),
@@ -139,6 +140,11 @@ extension RepairReport {
         var lines = lines(isDone: outcome != nil, style: style)
         if let outcome {
             if let backup = outcome.backup?.name { lines.append("The old store is kept as the backup \(backup).") }
+            if let files = findings.first(where: { $0.rule == .externalFiles }) {
+                lines.append(
+                    "\(Quantity.count(files.count, "file")), \(Quantity.bytes(Int(clamping: files.bytes))): "
+                        + "external-files/\(outcome.run) in the store's .moult folder. Remove what nobody needs.")
+            }
             if quarantined > 0 {
                 lines.append("moult quarantine restore --run \(outcome.run.shellQuoted) puts objects back.")
             }
@@ -170,6 +176,7 @@ extension RepairRule {
         case .cycles: "objects that are their own ancestors"
         case .counts: "derived @count attributes with a wrong count"
         case .keyCounters: "values of Z_PRIMARYKEY.Z_MAX below a key in use"
+        case .externalFiles: "files of external data that no row names"
         }
     }
 }

@@ -36,7 +36,9 @@ extension PersistentStoreCoordinator {
 
     private static func removeFiles(of path: String, _ system: POSIXSystem) throws {
         for suffix in ["", "-wal", "-shm", "-journal"] { try system.remove(path + suffix) }
-        _ = try system.removeTree(ExternalStorage(store: path).supportFolder)
+        let external = ExternalStorage(store: path)
+        try external.forgetUnsaved(on: system)
+        _ = try system.removeTree(external.supportFolder)
         try system.synchronise(Path.folder(of: path))
     }
 

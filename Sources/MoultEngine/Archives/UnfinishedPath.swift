@@ -38,27 +38,68 @@ package enum UnfinishedPath {
         try? system.synchronise(Path.folder(of: path))
     }
 
-    /// Writes each file so that a reader finds the old contents or the new, after removing what processes that are no
-    /// more have left for them. The folders are there.
+    /// Writes files so that a reader finds the old contents of each or the new, after removing what processes that are no
+    /// more have left for them. Into a folder that is there, the files go when all of them are written.
+    ///
+    /// - Parameter makesFolders: whether a folder that is not there is made, with all that belongs into it or not at all.
     package static func replace(
-        _ files: [(path: String, bytes: [UInt8])], _ rights: FileRights, _ system: any System
+        _ files: [(path: String, bytes: [UInt8])], makingFolders makesFolders: Bool = false, _ rights: FileRights,
+        _ system: any System
     ) throws {
-        for (folder, files) in Dictionary(grouping: files, by: { Path.folder(of: $0.path) }) {
-            let names = Set(files.map { Path.name(of: $0.path) })
+        var products: [Product] = []
+        for (path, bytes) in files {
+            let place = try (makesFolders ? missing(path, system) : nil) ?? path
+            let position = products.firstIndex { $0.path == place } ?? products.count
+            if position == products.count { products.append(Product(path: place, part: make(for: place, system))) }
+            products[position].files.append((String(path.dropFirst(place.count)), bytes))
+        }
+        for (folder, products) in Dictionary(grouping: products, by: { Path.folder(of: $0.path) }) {
+            let names = Set(products.map { Path.name(of: $0.path) })
             for left in try abandoned(in: folder, system, where: names.contains) { try system.removeTree(left) }
         }
-        for (path, bytes) in files {
-            let part = make(for: path, system)
-            do {
-                try system.write(bytes, to: part, rights)
-                try system.synchronise(part)
-                try system.rename(part, to: path)
-            } catch {
-                _ = try? system.remove(part)
-                throw error
-            }
+        do {
+            for product in products { try product.write(rights, system) }
+            for product in products { try system.rename(product.part, to: product.path) }
+        } catch {
+            for product in products { _ = try? system.removeTree(product.part) }
+            throw error
         }
-        for folder in Set(files.map { Path.folder(of: $0.path) }) { try system.synchronise(folder) }
+        for folder in Set(products.map { Path.folder(of: $0.path) }) { try system.synchronise(folder) }
+    }
+
+    /// A file, or a folder with files, that takes its name at once.
+    private struct Product {
+        let path: String
+        let part: String
+        /// By what follows the path, which is empty for the file itself.
+        var files: [(rest: String, bytes: [UInt8])] = []
+
+        func write(_ rights: FileRights, _ system: any System) throws {
+            var folders: Set<String> = []
+            for (rest, bytes) in files {
+                let file = part + rest
+                var missing: [String] = []
+                var folder = Path.folder(of: file)
+                while folder.utf8.count >= part.utf8.count, folders.insert(folder).inserted {
+                    missing.append(folder)
+                    folder = Path.folder(of: folder)
+                }
+                for folder in missing.reversed() { try system.makeFolder(folder, rights) }
+                try system.write(bytes, to: file, rights)
+                try system.synchronise(file)
+            }
+            for folder in folders { try system.synchronise(folder) }
+        }
+    }
+
+    /// The folder above a path that is missing and whose own folder is there; nil if none is.
+    private static func missing(_ path: String, _ system: any System) throws -> String? {
+        var (missing, folder): (String?, String) = (nil, Path.folder(of: path))
+        while try system.status(of: folder) == nil, try !system.isLink(folder), folder != Path.folder(of: folder) {
+            missing = folder
+            folder = Path.folder(of: folder)
+        }
+        return missing
     }
 
     /// What processes that are no more left for a path.

@@ -64,6 +64,7 @@ final class DeferredRun {
         defer { record() }
         if tasks.isEmpty { try connection.transaction { try settle() } }
         try makeBackup(before: tasks)
+        let named = try namedFiles()
         var left = tasks
         while let task = left.first, hasTime(for: task) {
             let begun = seconds
@@ -80,6 +81,7 @@ final class DeferredRun {
             expected.rows += task.rows
             left.removeFirst()
         }
+        removeFiles(named)
         tidy()
         observer.report(.done, 1, rows: done.reduce(0) { $0 + $1.rows }, sentence(left))
         return outcome(left: left)
@@ -277,6 +279,26 @@ extension DeferredRun {
             try connection.writeBackLog(system)
         } catch {
             MigrationLog(lock.sidecar, system).append("The work is done, but the cleanup failed: ", error)
+        }
+    }
+
+    /// What the store names; nothing where there is no file that could go.
+    private func namedFiles() throws -> Set<String> {
+        let hasFiles = try !ExternalStorage(store: lock.sidecar.store).files(on: system).isEmpty
+        return hasFiles ? try ExternalStorage.names(in: connection) : []
+    }
+
+    /// Removes the files of external data that went with the tasks, all of which are committed.
+    private func removeFiles(_ named: Set<String>) {
+        guard !named.isEmpty, !done.isEmpty else { return }
+        let external = ExternalStorage(store: lock.sidecar.store)
+        do {
+            let gone = try named.subtracting(ExternalStorage.names(in: connection))
+            for name in try external.droppable(gone, of: lock.sidecar.store, on: system) {
+                try system.remove(Path.join(external.folder, name))
+            }
+        } catch {
+            MigrationLog(lock.sidecar, system).append("The work is done, but files of external data stay: ", error)
         }
     }
 

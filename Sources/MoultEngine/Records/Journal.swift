@@ -81,6 +81,8 @@ package struct Journal: Sendable, Equatable {
     package var backups: String
     /// Names of external files that the new store needs and the old one does not.
     package var newExternalFiles: [String]
+    /// Names of external files that the old store needs and the new one does not: they go after the commit.
+    package var droppedFiles: [String] = []
     /// `NSStoreUUID` of the backup that is put where no sound store is: the old file can be asked nothing, and the store
     /// is the new one once it is sound and has this UUID. Nil for every other run.
     package var restoredUUID: String?
@@ -139,6 +141,7 @@ extension Journal {
             .init("backup", backup.map(JSONValue.string) ?? .null), .init("saved", JSONValue(saved)),
             .init("backups", .string(backups)),
             .init("newExternalFiles", .array(newExternalFiles.map(JSONValue.string))),
+            .init("droppedFiles", .array(droppedFiles.map(JSONValue.string))),
             .init("restoredUUID", restoredUUID.map(JSONValue.string) ?? .null),
             .init("steps", .array(steps.map(JSONValue.string))), .init("losses", .array(losses.map(\.document))),
         ])
@@ -156,6 +159,7 @@ extension Journal {
             run: run, operation: operation, state: state, from: from, to: to, startedAt: startedAt,
             schemaVersion: schemaVersion, oldChecksum: oldChecksum, newChecksum: json["newChecksum"]?.string,
             backup: json["backup"]?.string, saved: json["saved"]?.string, backups: backups, newExternalFiles: files,
+            droppedFiles: json["droppedFiles"]?.array?.compactMap(\.string) ?? [],
             restoredUUID: json["restoredUUID"]?.string, steps: json["steps"]?.array?.compactMap(\.string) ?? [],
             losses: MigrationLoss.list(json["losses"]))
     }

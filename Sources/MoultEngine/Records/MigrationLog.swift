@@ -13,7 +13,8 @@ package struct MigrationLog: Sendable {
 
     /// Never fails a run: what cannot be logged is not logged.
     package func append(_ message: String) {
-        let line = message.split(whereSeparator: \.isNewline).joined(separator: " ")
+        // The names of a store are in it, and people read it with cat.
+        let line = message.split(whereSeparator: \.isNewline).joined(separator: " ").printable
         try? system.append(
             Array("[\(system.now.iso8601WithMilliseconds)] \(line)\n".utf8), to: sidecar.log, sidecar.rights)
     }

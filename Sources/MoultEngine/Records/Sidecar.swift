@@ -56,6 +56,9 @@ package struct Sidecar: Sendable, Hashable {
     package var backups: String { Path.join(folder, "backups") }
     /// The objects that runs took out of the store.
     package var quarantine: String { Path.join(folder, "quarantine.sqlite") }
+    /// The files of external data that no row named, by the run that moved them here.
+    package var unnamedFiles: String { Path.join(folder, Self.unnamedFilesName) }
+    static let unnamedFilesName = "external-files"
     /// The mark of a person who has stopped a run, written when the wish comes.
     package var stopped: String { Path.join(folder, Self.stoppedName) }
     static let stoppedName = "stopped"

@@ -21,8 +21,8 @@ struct RepairFaults {
 
     private func faults(of rule: RepairRule) -> [RepairFault] {
         switch rule {
-        // Those are found in the catalogue.
-        case .tables, .columns, .indexes: []
+        // Those are found in the catalogue, and next to the store.
+        case .tables, .columns, .indexes, .externalFiles: []
         case .history: history
         case .numbers: layout.tables.map(strangers) + links.compactMap(renumbered)
         case .dangling:

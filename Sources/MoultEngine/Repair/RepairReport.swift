@@ -15,6 +15,8 @@ package struct RepairReport: Sendable, Equatable {
         package var quarantined: Int64 = 0
         /// Rows at fault afterwards, because the right value is not known.
         package var left: Int64 = 0
+        /// Of files; 0 for rows.
+        package var bytes: Int64 = 0
 
         package static let keyLimit = MoultModel.Finding.keyLimit
     }

@@ -26,6 +26,8 @@ public enum RepairRule: String, CaseIterable, Sendable, Hashable {
     case counts
     /// `Z_PRIMARYKEY.Z_MAX` below a key that is taken.
     case keyCounters = "key-counters"
+    /// Files of external data that no row names.
+    case externalFiles = "external-files"
 
     /// Those of a repair that names none. Core Data saves cycles, and an app may want them; apps of Apple's write only one
     /// end of some one-to-one relationships. Both are changed only if asked for.
@@ -56,6 +58,7 @@ public enum RepairRule: String, CaseIterable, Sendable, Hashable {
         case .cycles: "One link of each cycle \(was) removed: that of the object with the smallest key."
         case .counts: "The count \(was) computed again."
         case .keyCounters: "The counter \(was) set to the highest key."
+        case .externalFiles: "The files \(were) moved to \(Sidecar.unnamedFilesName), in the store's .moult folder."
         }
     }
 
@@ -68,6 +71,6 @@ public enum RepairRule: String, CaseIterable, Sendable, Hashable {
         "dangling-reference": [.dangling, .orphans, .numbers], "inverse-disagrees": [.inverses, .dangling, .orphans],
         "inverse-one-sided": [.oneSided],
         "not-unique": [.duplicates, .indexes], "pair-repeated": [.duplicates], "key-counter": [.keyCounters],
-        "reference-cycle": [.cycles], "derived-count": [.counts],
+        "reference-cycle": [.cycles], "derived-count": [.counts], "external-files-unnamed": [.externalFiles],
     ]
 }

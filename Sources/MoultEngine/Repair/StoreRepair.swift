@@ -24,6 +24,8 @@ package final class StoreRepair: Sendable {
     private let store: String
     private let binding: BoundPlan.Binding
     private let schema: SchemaRepair
+    /// Files of external data that no row names; none where they are not asked for.
+    private let unnamed: ExternalStorage.Unnamed
     private let system: any System
 
     /// The indexes that do not match their tables.
@@ -42,7 +44,7 @@ package final class StoreRepair: Sendable {
         _ store: String, at version: ModelVersion, rules: Set<RepairRule> = RepairRule.byDefault,
         system: any System = POSIXSystem()
     ) throws {
-        (self.store, binding, schema, found) = try StoreProbe.read(store, system: system) { probe in
+        (self.store, binding, schema, unnamed, found) = try StoreProbe.read(store, system: system) { probe in
             // An index that is the only evidence of rows is never made again.
             try probe.connection.checkPages(place: probe.path)
             let snapshot = try StoreSnapshot(probe.connection)
@@ -50,26 +52,42 @@ package final class StoreRepair: Sendable {
             guard ModelVersions(versions: [version]).position(matching: snapshot.hashes) != nil else {
                 throw StoreProbe.disturbed(probe.path)
             }
-            try PreparedMigration.refuse(snapshot, .init())
+            // Moving files away touches no row.
+            if rules != [.externalFiles] { try PreparedMigration.refuse(snapshot, .init()) }
             let version = try version.held(by: snapshot.hashes)
             let schema = try SchemaRepair(snapshot, model: version.model, rules, over: probe.connection)
             let rows =
                 try schema.breaksReading
                 ? [] : Self.rows(probe.connection, probe.path, version.model, rules, schema.history, system)
+            let external = ExternalStorage(store: probe.path)
+            let unnamed =
+                try rules.contains(.externalFiles)
+                ? external.unnamed(in: probe.connection, of: probe.path, on: system) : .init()
             var found = RepairReport(
-                findings: schema.report.findings + schema.waiting.map(\.found) + rows,
+                findings: schema.report.findings + schema.waiting.map(\.found) + rows + Self.finding(unnamed, external),
                 remarks: try schema.report.remarks + DamagedSideFiles.findings(beside: probe.path, system))
             // By an index that does not match its table an audit finds what is not so.
-            guard !schema.hasIndexFaults else { return (probe.path, BoundPlan.Binding(snapshot), schema, found) }
+            guard !schema.hasIndexFaults else {
+                return (probe.path, BoundPlan.Binding(snapshot), schema, unnamed, found)
+            }
             let audit = try StoreAudit(
-                probe.connection, ExternalStorage(store: probe.path), model: version.model, checksPages: false,
-                on: system)
+                probe.connection, external, model: version.model, checksPages: false, on: system)
             found.remarks += found.remarks(of: audit, rules, handling: Set(found.findings.map(\.rule)))
-            return (probe.path, BoundPlan.Binding(snapshot), schema, found)
+            return (probe.path, BoundPlan.Binding(snapshot), schema, unnamed, found)
         }
         self.version = version
         self.rules = rules
         self.system = system
+    }
+
+    private static func finding(
+        _ unnamed: ExternalStorage.Unnamed, _ external: ExternalStorage
+    ) -> [RepairReport.Finding] {
+        guard !unnamed.names.isEmpty else { return [] }
+        var finding = RepairReport.Finding(
+            rule: .externalFiles, place: Path.name(of: external.folder), count: Int64(unnamed.names.count), keys: [])
+        finding.bytes = unnamed.bytes
+        return [finding]
     }
 
     private static func rows(
@@ -84,14 +102,30 @@ package final class StoreRepair: Sendable {
 
     /// What was found and what became of it, once the migration has run or was rehearsed.
     package var report: RepairReport {
-        told.withLock { $0 } ?? schema.report
+        guard touchesStore else { return found }
+        var report = told.withLock { $0 } ?? schema.report
+        report.findings += found.findings.filter { $0.rule == .externalFiles }
+        return report
     }
+
+    /// Whether rows are at fault, or history is to be made.
+    private var hasRows: Bool {
+        found.findings.count { $0.rule != .externalFiles } > schema.report.findings.count || schema.makesHistory
+    }
+
+    /// Whether anything of the store itself is to be changed.
+    private var touchesStore: Bool { hasRows || !schema.isEmpty }
 
     /// Nil where there is nothing to do.
     package var migration: Migration? {
-        let hasRows = found.findings.count > schema.report.findings.count || schema.makesHistory
-        guard hasRows || !schema.isEmpty else { return nil }
+        guard touchesStore || !unnamed.names.isEmpty else { return nil }
+        let hasRows = hasRows
         var migration = Migration(from: version.name, to: version.name, verification: .none)
+        if !touchesStore {
+            // Nothing that a backup would hold is changed.
+            migration.script = StoreScript(statements: [], isInPlace: true)
+            migration.script.needsBackup = false
+        }
         if hasRows {
             migration = Migration(
                 at: version, of: store, "repair", "The faults of the rows are repaired.", system
@@ -105,6 +139,7 @@ package final class StoreRepair: Sendable {
         migration.reason = .repair
         migration.operation = .repair
         migration.precondition = { [binding, store] in try StoreVerification.requireUnchanged(binding, of: store, $0) }
+        if !unnamed.names.isEmpty { migration.afterCommit = { [self] in try moveAway($0, $1) } }
         guard !schema.isEmpty else { return migration }
         migration.script = StoreScript(statements: schema.statements)
         migration.verification = Verification { [self] connection in
@@ -112,6 +147,20 @@ package final class StoreRepair: Sendable {
             if !hasRows { try tell(schema.report, connection, ExternalStorage(store: store)) }
         }
         return migration
+    }
+
+    /// Moves the files that no row has named, before and now, to where a person may look at them.
+    private func moveAway(_ lock: StoreLock, _ run: String) throws {
+        let (sidecar, external) = (lock.sidecar, ExternalStorage(store: lock.sidecar.store))
+        let still = try external.unnamed(in: lock.connection, of: lock.sidecar.store, on: system)
+        let names = Set(unnamed.names).intersection(still.names)
+        guard !names.isEmpty else { return }
+        let folder = Path.join(sidecar.unnamedFiles, run)
+        for path in [sidecar.unnamedFiles, folder] { try system.makeFolder(path, sidecar.rights) }
+        for name in names {
+            try system.rename(Path.join(external.folder, name), toUnused: Path.join(folder, name))
+        }
+        for path in [folder, sidecar.unnamedFiles, sidecar.folder, external.folder] { try system.synchronise(path) }
     }
 
     private func run(_ site: MigrationSite, _ model: ManagedObjectModel) throws {

@@ -51,6 +51,8 @@ package struct Migration: Sendable {
     package var verification: Verification
     /// Throws where the steps have left what is no store of the version; told the digest of the catalogue before them.
     package var verifySteps: @Sendable (Connection, _ catalogueDigest: [UInt8]) throws -> Void = { _, _ in }
+    /// What is done next to the store once it is committed, under the same lock. It must not matter if it does not happen.
+    var afterCommit: (@Sendable (StoreLock, _ run: String) throws -> Void)?
     /// Entries of the metadata that the new store gets once it is verified.
     package var metadataEntries: [String: PropertyList] = [:]
     /// The pass after this one, bound to what this one has made, where a way through the versions takes several. All of

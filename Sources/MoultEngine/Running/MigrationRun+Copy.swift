@@ -61,11 +61,12 @@ extension MigrationRun {
         try noteStagedFiles(path)
         try writeExternalFiles()
         guard !observer.isCancelled() else { throw MigrationRun.cancelled(sidecar.store) }
+        let source = try Connection(path, mode: .immutable)
+        defer { source.close() }
+        try noteDroppedFiles(from: namedFiles(), to: source)
         journal.state = .committing
         journal.losses = migration.ledger.losses
         try journal.write(sidecar, system)
-        let source = try Connection(path, mode: .immutable)
-        defer { source.close() }
         let pageSize = before.pageSize
         try committing {
             try Backup(from: source, to: lock.connection).run(stepPages: 4_096) { done, all in
@@ -84,6 +85,20 @@ extension MigrationRun {
         stagedFiles = try system.list(folder).map { Path.join(folder, $0) }
         journal.newExternalFiles += stagedFiles.map(Path.name(of:))
         try journal.write(sidecar, system)
+    }
+
+    /// What the store names now; nothing where there is no file that could go.
+    func namedFiles() throws -> Set<String> {
+        let hasFiles = try !ExternalStorage(store: sidecar.store).files(on: system).isEmpty
+        return hasFiles ? try ExternalStorage.names(in: lock.connection) : []
+    }
+
+    /// The journal names the files that go with the rows that named them, once the commit has happened. The backup has
+    /// its own.
+    func noteDroppedFiles(from named: Set<String>, to new: Connection) throws {
+        guard !named.isEmpty else { return }
+        journal.droppedFiles = try ExternalStorage(store: sidecar.store).droppable(
+            named.subtracting(ExternalStorage.names(in: new)), of: sidecar.store, on: system)
     }
 
     func writeExternalFiles() throws {

@@ -20,6 +20,13 @@ extension MigrationRun {
             after = try StoreState(lock.connection)
             bytes += after.size
             try RunHistory(sidecar, system).append(record(.done, nil))
+            let removed = try Recovery.removeDroppedFiles(journal, lock, system)
+            if removed > 0 {
+                log.append(
+                    "Run \(identifier): \(Quantity.count(removed, "file")) of external data went with the objects that "
+                        + "named \(removed == 1 ? "it" : "them").")
+            }
+            try migration.afterCommit?(lock, identifier)
             try system.removeTree(work)
             try Journal.remove(sidecar, system)
             if hasTimeToPrune { pruned = try backups.prune(options.retention) }

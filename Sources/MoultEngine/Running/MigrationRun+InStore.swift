@@ -42,6 +42,7 @@ extension MigrationRun {
         try connection.registerCoreDataStubs()
         for function in migration.functions { try connection.register(function) }
         try writeExternalFiles()
+        let named = try namedFiles()
         try connection.execute("BEGIN IMMEDIATE")
         do {
             try timings.measure(.change) { try runner.run(on: connection) }
@@ -53,6 +54,7 @@ extension MigrationRun {
             }
             try ended(true)
             guard !observer.isCancelled() else { throw MigrationRun.cancelled(sidecar.store) }
+            try noteDroppedFiles(from: named, to: connection)
             journal.state = .committing
             journal.losses = migration.ledger.losses
             journal.newChecksum = try distinctState(of: connection).checksum

@@ -142,6 +142,12 @@ extension Migrator {
         let (sidecar, source) = (lock.sidecar, try Connection(backup.store, mode: .immutable))
         defer { source.close() }
         journal.newChecksum = try StoreState(source).checksum
+        // The present state's backup, which was made before, has its own.
+        let storage = ExternalStorage(store: sidecar.store)
+        if try !storage.files(on: system).isEmpty {
+            let named = try ExternalStorage.names(in: lock.connection).subtracting(ExternalStorage.names(in: source))
+            journal.droppedFiles = try storage.droppable(named, of: sidecar.store, on: system)
+        }
         journal.state = .committing
         try journal.write(sidecar, system)
         do {
@@ -175,6 +181,9 @@ extension Migrator {
             if try system.exists(sidecar.setAside(run)) { outcome.setAside = sidecar.setAside(run) }
             outcome.seconds = system.now.seconds(since: startedAt)
             try record(outcome, startedAt, sidecar, from: version)
+            if let journal = try Journal.read(sidecar, system) {
+                try Recovery.removeDroppedFiles(journal, lock, system)
+            }
             try system.removeTree(sidecar.work(run))
             try Journal.remove(sidecar, system)
         } catch let error as MigrationError where error.code == .verificationFailed {
@@ -184,7 +193,7 @@ extension Migrator {
         }
     }
 
-    /// Files that the backup does not know stay: the present state's backup may need them, and nothing reads them.
+    /// Files that the backup does not know stay here; those that only the present state names go after the commit.
     func restoreExternalFiles(_ backup: StoreBackup, _ sidecar: Sidecar) throws {
         let storeFolder = Path.folder(of: sidecar.store)
         // A store may have been renamed since; its folder of external data is named after it.

@@ -1,6 +1,7 @@
 import MoultModel
 import MoultPages
 import MoultSQLite
+import MoultStore
 import MoultSystem
 
 /// What became of a run that did not end, as a function of its journal and the store.
@@ -30,6 +31,7 @@ package enum Recovery {
         if try hasSpentJournal(sidecar, system), try system.remove(sidecar.store + "-journal") {
             try system.synchronise(Path.folder(of: sidecar.store))
         }
+        try ExternalStorage(store: sidecar.store).removeUnsaved(in: lock.connection, on: system)
         guard let journal = try readJournal(sidecar, system) else {
             try removeLeftovers(sidecar, BackupFolder(sidecar.backups, system), system)
             return .nothing
@@ -39,7 +41,9 @@ package enum Recovery {
             return .nothing
         }
         let state = try StoreState(lock.connection)
-        return try conclude(journal, outcome(of: lock, state, journal), size: state.size, sidecar, system)
+        let outcome = try outcome(of: lock, state, journal)
+        if outcome == .completed { try removeDroppedFiles(journal, lock, system) }
+        return try conclude(journal, outcome, size: state.size, sidecar, system)
     }
 
     /// What a run has left, of which the store itself can be asked.
@@ -201,6 +205,21 @@ package enum Recovery {
         for name in try system.files(below: folder) where name.hasSuffix(".part") {
             try system.remove(Path.join(folder, name))
         }
+    }
+
+    /// Removes the files of external data that only the old store needed, once the new one is in place.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    static func removeDroppedFiles(_ journal: Journal, _ lock: StoreLock, _ system: any System) throws -> Int {
+        guard !journal.droppedFiles.isEmpty else { return 0 }
+        let sidecar = lock.sidecar
+        // Whatever has become of the store since the run died: what it names stays.
+        let named = try ExternalStorage.names(in: lock.connection)
+        return try journal.droppedFiles.filter { name in
+            guard name.isPlainFileName, !named.contains(name) else { return false }
+            return try system.remove(Path.join(sidecar.externalData, name))
+        }.count
     }
 
     static func removeNewExternalFiles(_ journal: Journal, _ sidecar: Sidecar, _ system: any System) throws {

@@ -38,6 +38,7 @@ package struct StoreAudit: Sendable {
                 throw foreign
             }
             audit.findings += try DamagedSideFiles.findings(beside: probe.path, system)
+            audit.findings += try Self.unnamedFiles(probe, system)
             return audit
         }
     }
@@ -107,6 +108,25 @@ package struct StoreAudit: Sendable {
                 return finding
             }
     }
+
+    /// Nothing is wrong with the store: only room is taken.
+    private static func unnamedFiles(_ probe: StoreProbe, _ system: any System) throws -> [Finding] {
+        let external = ExternalStorage(store: probe.path)
+        let unnamed = try external.unnamed(in: probe.connection, of: probe.path, on: system)
+        guard !unnamed.names.isEmpty else { return [] }
+        let files = Quantity.count(
+            unnamed.names.count, "file of external data is", plural: "files of external data are")
+        return [
+            Finding(
+                code: unnamedFilesCode, severity: .note, place: external.folder,
+                message: "\(files) named by no row: \(Quantity.bytes(Int(clamping: unnamed.bytes))).",
+                remedy:
+                    "moult repair --only external-files moves them away, into the store's .moult folder. Nothing is "
+                    + "deleted.")
+        ]
+    }
+
+    package static let unnamedFilesCode = "external-files-unnamed"
 
     private static func strangeFile(_ path: String) -> Finding {
         Finding(

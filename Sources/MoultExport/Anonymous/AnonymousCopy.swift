@@ -120,12 +120,36 @@ package struct AnonymousCopy {
             }
         }
         for bytes in database.standIns.kept.union([database.schemaBytes]) { found.subtract(originals.all(in: bytes)) }
-        guard found.allSatisfy({ $0.count < 12 }) else {
+        let missed =
+            try found.contains { $0.count >= 12 } ? "" : place(of: database.standIns.missed(found), in: copy.new)
+        guard missed == nil else {
             throw MigrationError(
-                .verificationFailed, "The copy still contained a text of the store, so it was removed.",
-                place: copy.path,
+                .verificationFailed,
+                "The copy still contained a text of the store, so it was removed.",
+                place: missed.map { $0.isEmpty ? copy.path : $0 } ?? copy.path,
                 remedy: "Run the command again with another --seed. If it fails again, report it.")
         }
         return found.count
+    }
+
+    /// The column of which a value is one of the texts and nothing else, which is no chance; nil if there is none.
+    private func place(of texts: Set<[UInt8]>, in path: String) throws -> String? {
+        guard !texts.isEmpty else { return nil }
+        let connection = try Connection(path, mode: .immutable)
+        defer { connection.close() }
+        let catalogue = try connection.catalogue()
+        let list = JSONValue.array(texts.map { .string($0.hexadecimal.uppercased()) }).compact
+        // Z_PRIMARYKEY has the names of entities.
+        for table in catalogue.tables
+        where !table.isVirtual && table.name != "Z_PRIMARYKEY" && !table.name.hasPrefix("sqlite_") {
+            for column in try connection.storedColumns(of: table.name).map(\.name.quotedName) {
+                let values = "FROM \(table.name.quotedName) NOT INDEXED WHERE typeof(\(column)) = 'text'"
+                let isThere = try connection.integer(
+                    "SELECT EXISTS (SELECT 1 \(values) AND hex(\(column)) IN (SELECT value FROM json_each(?)))",
+                    [.text(list)])
+                if isThere == 1 { return "\(table.name).\(column)" }
+            }
+        }
+        return nil
     }
 }

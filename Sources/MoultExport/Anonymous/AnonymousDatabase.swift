@@ -7,13 +7,15 @@ import MoultSQLite
 import MoultStore
 
 /// The database of a store, in which everything that has values gets stand-ins.
-struct AnonymousDatabase {
+final class AnonymousDatabase {
     let standIns: StandIns
     private let connection: Connection
     private let snapshot: StoreSnapshot
     private let layout: StoreLayout
     private let tables: AnonymousTables
     private let seed: UInt64
+    /// Known once every value is noted.
+    private var schema: AnonymousSchema?
 
     /// - Parameters:
     ///   - connection: to a copy, which is changed.
@@ -46,12 +48,23 @@ struct AnonymousDatabase {
 
     var keptFiles: Set<String> { tables.keptFiles }
 
-    /// What a store has of its model and of Core Data alone.
+    /// What a store has of its model and of Core Data alone: names and words, and no text of a statement.
     var schemaBytes: [UInt8] {
         let metadata = anonymous(snapshot.metadata)
-        let texts =
-            snapshot.catalogue.entries.flatMap { [$0.name, $0.sql ?? ""] } + snapshot.primaryKeyRows.map(\.name)
+        let statements = snapshot.catalogue.entries.map { entry in
+            entry.isVirtual ? entry.sql ?? "" : schema?.words(of: entry.sql ?? "") ?? ""
+        }
+        let texts = snapshot.catalogue.entries.map(\.name) + statements + snapshot.primaryKeyRows.map(\.name)
         return Array(texts.joined(separator: "\n").utf8) + metadata.propertyList
+    }
+
+    /// Notes the texts of statements.
+    private func noteSchema() throws -> AnonymousSchema {
+        let columns = try snapshot.catalogue.entries.filter { $0.kind == .table || $0.kind == .view }.flatMap { entry in
+            // A view that cannot be read has no columns.
+            (try connection.attempt { try connection.columns(of: entry.name) } ?? []).map(\.name)
+        }
+        return AnonymousSchema(snapshot.catalogue, columns: columns, standIns)
     }
 
     /// - Parameter note: notes what else has values.
@@ -64,15 +77,17 @@ struct AnonymousDatabase {
         try tables.note()
         try note(standIns)
         _ = anonymous(snapshot.metadata)
+        let schema = try noteSchema()
+        self.schema = schema
         standIns.make()
-        try tables.replace()
+        try tables.replace(and: schema.replace(on: connection))
         try recompute()
         try anonymous(snapshot.metadata).write(to: connection)
         try replaceModelCache()
         if try connection.catalogue().table("sqlite_stat4") != nil {
             try connection.execute("DELETE FROM sqlite_stat4")
         }
-        for trigger in triggers { try connection.execute(trigger) }
+        for trigger in triggers { try connection.execute(schema.statement(trigger)) }
         outcome.objects = try snapshot.rowCounts(in: layout, over: connection)
         outcome.texts = standIns.textCount
         outcome.unordered = standIns.unorderedTexts

@@ -29,6 +29,8 @@ struct AnonymousRows {
         case external
         /// As `value` in a table that no model describes: its whole numbers are keys, or may be.
         case unknown
+        /// Keys, counters and references: numbers stay; what else is there is a value that is in the wrong place.
+        case key
     }
 }
 
@@ -41,21 +43,46 @@ extension AnonymousRows {
         let shadows = try connection.rows("SELECT name FROM pragma_table_list WHERE type = 'shadow'") {
             $0.text(0) ?? ""
         }
-        let own = Set(StoreSnapshot.coreTables + layout.joinTables.map(\.name) + shadows)
+        let joins = Set(layout.joinTables.map(\.name))
         return try catalogue.tables.flatMap { entry -> [AnonymousRows] in
             let name = entry.name
-            guard !entry.isVirtual, !own.contains(name), !name.hasPrefix("sqlite_") else { return [] }
+            guard !entry.isVirtual, !shadows.contains(name), !name.hasPrefix("sqlite_") else { return [] }
             let columns = try connection.columns(of: name)
-            if let table = layout.table(named: name) { return objects(in: table, columns, layout, rules) }
-            if name == "ACHANGE" { return changes(columns, layout, rules) }
-            return [AnonymousRows(table: name, condition: "1", columns: unknown(columns, in: name))]
+            let misplaced = try misplaced(columns, in: name, connection)
+            // What else the tables of Core Data hold is written by itself.
+            let named = ["Z_NAME", "Z_UUID", "Z_PLIST", "Z_CONTENT"]
+            if joins.contains(name) || StoreSnapshot.coreTables.contains(name) {
+                let keys = columns.filter { misplaced.contains($0.name) && !named.contains($0.name) }
+                return keys.isEmpty
+                    ? [] : [AnonymousRows(table: name, condition: "1", columns: keys.map { key($0, in: name) })]
+            }
+            if let table = layout.table(named: name) { return objects(in: table, columns, misplaced, layout, rules) }
+            if name == "ACHANGE" { return changes(columns, misplaced, layout, rules) }
+            return [AnonymousRows(table: name, condition: "1", columns: unknown(columns, misplaced, in: name))]
         }
+    }
+
+    /// The columns that hold a text or bytes somewhere.
+    private static func misplaced(
+        _ columns: [Catalogue.Column], in table: String, _ connection: Connection
+    ) throws -> Set<String> {
+        guard !columns.isEmpty else { return [] }
+        let tests = columns.map { "max(typeof(\($0.name.quotedName)) IN ('text', 'blob'))" }.joined(separator: ", ")
+        let found = try connection.rows("SELECT \(tests) FROM main.\(table.quotedName)") { row in
+            columns.indices.map { row.integer($0) == 1 }
+        }
+        return Set(zip(columns, found.first ?? []).compactMap { $1 ? $0.name : nil })
+    }
+
+    private static func key(_ column: Catalogue.Column, in table: String) -> Column {
+        Column(name: column.name, place: "\(table).\(column.name)", kind: .key)
     }
 
     // MARK: - Objects
 
     private static func objects(
-        in table: EntityTable, _ columns: [Catalogue.Column], _ layout: StoreLayout, _ rules: StandInRules
+        in table: EntityTable, _ columns: [Catalogue.Column], _ misplaced: Set<String>, _ layout: StoreLayout,
+        _ rules: StandInRules
     ) -> [AnonymousRows] {
         let roles = Dictionary(table.columns.map { ($0.name, $0.role) }, uniquingKeysWith: { first, _ in first })
         // By the entity that declares them.
@@ -70,10 +97,12 @@ extension AnonymousRows {
             let treated = columns.flatMap { column -> [Column] in
                 switch roles[column.name] {
                 case .attribute(let declaring, let name)?:
-                    guard let attribute = stored[declaring]?[name] else { return unknown([column], in: table.name) }
+                    guard let attribute = stored[declaring]?[name] else {
+                        return unknown([column], misplaced, in: table.name)
+                    }
                     return [Column(column.name, attribute, of: entity ?? layout.model.entity(declaring), layout, rules)]
-                case .unknown?, nil: return unknown([column], in: table.name)
-                default: return []
+                case .unknown?, nil: return unknown([column], misplaced, in: table.name)
+                default: return misplaced.contains(column.name) ? [key(column, in: table.name)] : []
                 }
             }
             return AnonymousRows(table: table.name, condition: condition, columns: treated)
@@ -91,10 +120,12 @@ extension AnonymousRows {
 
     /// Deleted objects leave the values of some attributes in history.
     private static func changes(
-        _ columns: [Catalogue.Column], _ layout: StoreLayout, _ rules: StandInRules
+        _ columns: [Catalogue.Column], _ misplaced: Set<String>, _ layout: StoreLayout, _ rules: StandInRules
     ) -> [AnonymousRows] {
         let tombstones = columns.filter { $0.name.hasPrefix("ZTOMBSTONE") }
-        guard !tombstones.isEmpty else { return [] }
+        let keys = columns.filter { !$0.name.hasPrefix("ZTOMBSTONE") && misplaced.contains($0.name) }
+            .map { key($0, in: "ACHANGE") }
+        guard !tombstones.isEmpty || !keys.isEmpty else { return [] }
         return parts(of: layout.entityNumbers.values.sorted(), by: "ZENTITY").map { number, condition in
             let entity = number.flatMap(layout.entityName).flatMap(layout.model.entity)
             // Inherited ones first.
@@ -102,17 +133,21 @@ extension AnonymousRows {
                 .filter { $0.preservesValueInHistoryOnDeletion && $0.isStored }
             let treated = tombstones.map { column in
                 guard let index = Int(column.name.dropFirst("ZTOMBSTONE".count)), kept.indices.contains(index) else {
-                    return unknown([column], in: "ACHANGE")[0]
+                    return Column(name: column.name, place: "ACHANGE.\(column.name)", kind: .unknown)
                 }
                 let attribute = StoredAttribute(name: kept[index].name, description: kept[index])
                 return Column(column.name, attribute, of: entity, layout, rules)
             }
-            return AnonymousRows(table: "ACHANGE", condition: condition, columns: treated)
+            return AnonymousRows(table: "ACHANGE", condition: condition, columns: treated + keys)
         }
     }
 
-    private static func unknown(_ columns: [Catalogue.Column], in table: String) -> [Column] {
-        columns.filter { $0.primaryKeyPosition == 0 }.map { column in
+    /// - Parameter misplaced: the columns in which there are not only numbers.
+    private static func unknown(
+        _ columns: [Catalogue.Column], _ misplaced: Set<String>, in table: String
+    ) -> [Column] {
+        columns.filter { $0.primaryKeyPosition == 0 || misplaced.contains($0.name) }.map { column in
+            if column.primaryKeyPosition > 0 { return key(column, in: table) }
             let isDate = column.declaredType == "TIMESTAMP" || "\(table).\(column.name)" == "ATRANSACTION.ZTIMESTAMP"
             return Column(name: column.name, place: "\(table).\(column.name)", kind: isDate ? .date : .unknown)
         }

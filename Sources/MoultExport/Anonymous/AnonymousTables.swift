@@ -53,8 +53,10 @@ final class AnonymousTables: @unchecked Sendable {
     }
 
     /// Puts new rows in the place of all: so a value may have the stand-in that another row still has.
-    func replace() throws {
-        let tables = Set(rows.filter { !$0.columns.isEmpty }.map(\.table))
+    ///
+    /// - Parameter others: tables whose rows have to be made anew although no value of them gets a stand-in.
+    func replace(and others: Set<String>) throws {
+        let tables = Set(rows.filter { !$0.columns.isEmpty || others.contains($0.table) }.map(\.table))
         for table in tables.sorted(by: { $0.precedesInByteOrder($1) }) {
             let names = try connection.columns(of: table).map(\.name)
             let list = names.map(\.quotedName).joined(separator: ", ")
@@ -166,11 +168,12 @@ final class AnonymousTables: @unchecked Sendable {
             }
         case .integer(let number):
             switch kind {
-            case .boolean, .unknown: return value
+            case .boolean, .unknown, .key: return value
             case .date: return .real(standIns.date(Double(number)))
             default: return .integer(standIns.whole(number))
             }
         case .real(let number):
+            if kind == .key { return value }
             return .real(kind == .date ? standIns.date(number) : standIns.real(number, isFloat: kind == .float))
         case .null, .text: return value
         }

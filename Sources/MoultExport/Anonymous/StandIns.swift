@@ -40,6 +40,9 @@ final class StandIns {
 
     func keep(_ bytes: [UInt8]) { kept.insert(bytes) }
 
+    /// Whether a text is a value of the store.
+    func isNoted(_ text: [UInt8]) -> Bool { texts.contains(text) || kept.contains(text) }
+
     /// Ends the first time.
     func make() {
         // What stays is no trace, wherever it is found.
@@ -60,6 +63,11 @@ final class StandIns {
 
     /// What must not be found in the copy.
     var originals: OriginalTexts { made?.originals ?? OriginalTexts([]) }
+    /// Of texts, those that no value can have got as its stand-in: whoever has one has kept it.
+    func missed(_ found: Set<[UInt8]>) -> Set<[UInt8]> {
+        found.filter { TextKind($0) == .plain }.subtracting(made?.texts.standIns.values.map { $0 } ?? [])
+    }
+
     /// Distinct texts.
     var textCount: Int { texts.count }
     var unorderedTexts: Int { made?.texts.unordered ?? 0 }

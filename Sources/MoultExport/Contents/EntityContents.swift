@@ -17,7 +17,8 @@ package struct EntityContents: Sendable {
     package struct Column: Sendable {
         /// The property's name; an element of a composite by its path, `attribute.element`.
         package let name: String
-        /// The property's own name, where another column is called so already.
+        /// The property's own name, where the column has another: an enum of SwiftData's is called once, and no two columns
+        /// have one name.
         package var property: String?
         package let source: Source
         /// What it is, for a comment.
@@ -39,7 +40,9 @@ package struct EntityContents: Sendable {
         case raw(String)
     }
 
-    package func column(_ name: String) -> Column? { columns.first { $0.name == name } }
+    package func column(_ name: String) -> Column? {
+        columns.first { $0.name == name } ?? columns.first { $0.property == name }
+    }
 }
 
 /// The pairs of a to-many relationship as rows.

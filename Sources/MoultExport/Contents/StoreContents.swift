@@ -66,12 +66,13 @@ extension EntityContents {
             uniquingKeysWith: { first, _ in first })
         columns.append(Column(name: "entity", source: .entity(names), meaning: "the object's entity"))
         var properties: [Column] = []
-        for attribute in layout.model.storedAttributes(of: entity) {
+        let attributes = layout.model.storedAttributes(of: entity)
+        for (attribute, name) in zip(attributes, attributes.map(\.name).withoutRepetition) {
             guard let column = layout.column(forAttribute: attribute.name, in: entity) else { continue }
             let isExternal = attribute.description.allowsExternalBinaryDataStorage
             properties.append(
                 Column(
-                    name: attribute.name,
+                    name: name, property: name == attribute.name ? nil : attribute.name,
                     source: .attribute(column, attribute.description.type, isExternal: isExternal),
                     meaning: attribute.description.type.meaning
                         + (isExternal ? ", a large one as the path of its file" : "")))
@@ -118,7 +119,7 @@ extension [EntityContents.Column] {
         var names = DistinctNames()
         return map { column in
             let name = names.next(column.name)
-            let property = name == column.name ? nil : column.name
+            let property = column.property ?? (name == column.name ? nil : column.name)
             return EntityContents.Column(name: name, property: property, source: column.source, meaning: column.meaning)
         }
     }

@@ -1,4 +1,5 @@
 import MoultModel
+import MoultPropertyList
 import MoultSystem
 
 /// The rows of a file that is imported.
@@ -111,7 +112,9 @@ extension ImportTable.Value {
             return number == 0 || number == 1 ? .bool(number == 1) : nil
         case .json(.integer(let number)) where type == .decimal: return .string("\(number)")
         case .json(.double(let number)) where type == .decimal: return .string("\(number)")
-        case .json(let document): return document
+        case .json(let document):
+            guard let usual = type.usualForm else { return document }
+            return ReadableData.bytes(of: document, usual: usual).map { .string($0.base64) }
         case .text(let text):
             switch type {
             case .integer16, .integer32, .integer64: return Int64(text).map(JSONValue.integer)
@@ -120,7 +123,12 @@ extension ImportTable.Value {
             case .date: return Double(text).map(JSONValue.double) ?? .string(text)
             case .binary, .transformable:
                 if let bytes = try external(text) { return .string(bytes.base64) }
-                guard text.hasPrefix("x'"), text.hasSuffix("'") else { return nil }
+                guard text.hasPrefix("x'"), text.hasSuffix("'") else {
+                    let document = try? JSONValue(parsing: Array(text.utf8), place: "", code: .usage)
+                    return document.flatMap { document in
+                        type.usualForm.flatMap { ReadableData.bytes(of: document, usual: $0) }
+                    }.map { .string($0.base64) }
+                }
                 return [UInt8](hexadecimal: text.dropFirst(2).dropLast()).map { .string($0.base64) }
             default: return .string(text)
             }

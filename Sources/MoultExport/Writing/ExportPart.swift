@@ -1,4 +1,5 @@
 import MoultModel
+import MoultPropertyList
 import MoultReport
 import MoultSQLite
 import MoultStore
@@ -29,7 +30,9 @@ package struct ExportPart: Sendable {
         var isPlain: Bool {
             switch source {
             case .key, .toOne, .raw: true
-            case .entity, .toOneEntity, .attribute(_, .date, _), .attribute(_, .uuid, _): false
+            case .entity, .toOneEntity, .attribute(_, .date, _), .attribute(_, .uuid, _), .attribute(_, .binary, _),
+                .attribute(_, .transformable, _):
+                false
             case .attribute(_, _, let isExternal): !isExternal
             }
         }
@@ -76,8 +79,8 @@ package struct ExportPart: Sendable {
             + "ORDER BY \(order.joined(separator: ", "))"
     }
 
-    /// The values of a row: dates as ISO 8601, UUIDs as text, external data as paths; what is not of the attribute's
-    /// type as it is stored.
+    /// The values of a row: dates as ISO 8601, UUIDs as text, external data as paths, bytes that can be read as the text of
+    /// their document; what is not of the attribute's type as it is stored.
     func row(of statement: Statement) -> [SQLiteValue] {
         columns.indices.map { value(of: statement.cell($0), in: columns[$0]) }
     }
@@ -85,7 +88,8 @@ package struct ExportPart: Sendable {
     /// One value of a row.
     func value(of cell: SQLiteCell, in column: Column) -> SQLiteValue {
         switch column.source {
-        case .key, .toOne, .raw: return cell.copy
+        case .key, .toOne: return cell.copy
+        case .raw: return cell.copy.readable(usual: nil)
         case .entity(let names), .toOneEntity(_, let names):
             return cell.isNull ? .null : Int(exactly: cell.integer).flatMap { names[$0] }.map { .text($0) } ?? .null
         case .attribute(_, .date, _):
@@ -94,15 +98,26 @@ package struct ExportPart: Sendable {
         case .attribute(_, .uuid, _):
             guard case .blob(let bytes) = cell.copy, bytes.count == 16 else { return cell.copy }
             return AttributeValue.uuid(bytes).document.string.map { .text($0) } ?? .blob(bytes)
-        case .attribute(_, _, true):
-            guard case .blob(let bytes) = cell.copy else { return cell.copy }
+        case .attribute(_, let type, let isExternal):
+            guard isExternal, case .blob(let bytes) = cell.copy else {
+                return type.usualForm.map { cell.copy.readable(usual: $0) } ?? cell.copy
+            }
             switch ExternalStorage.Cell(bytes) {
-            case .inline(let value): return .blob(value)
+            case .inline(let value): return SQLiteValue.blob(value).readable(usual: type.usualForm)
             case .file(let name): return .text("\(folder)/\(name)")
             case nil: return .blob(bytes)
             }
-        case .attribute: return cell.copy
         }
+    }
+
+    /// What bytes hold, nested as it is; nil for a value that is no bytes, or none that can be read.
+    func document(of cell: SQLiteCell, in column: Column) -> JSONValue? {
+        guard cell.storageClass == .blob, case .attribute(_, let type, let isExternal) = column.source,
+            let usual = type.usualForm
+        else { return nil }
+        guard isExternal else { return ReadableData.document(of: cell.ownBytes.map { $0 }, usual: usual) }
+        guard case .inline(let bytes)? = ExternalStorage.Cell(Array(cell.ownBytes)) else { return nil }
+        return ReadableData.document(of: bytes, usual: usual)
     }
 }
 
@@ -143,7 +158,27 @@ extension EntityContents.Source {
     }
 }
 
+extension AttributeType {
+    /// The form in which values of the type are kept where they are bytes: SwiftData encodes as JSON, a transformer as an
+    /// archive. Nil for a type that has no such values.
+    package var usualForm: ReadableData? {
+        switch self {
+        case .binary: .json
+        case .transformable: .archive
+        default: nil
+        }
+    }
+}
+
 extension SQLiteValue {
+    /// The text of the document that bytes hold; bytes that cannot be read, and every other value, as they are.
+    package func readable(usual: ReadableData?) -> SQLiteValue {
+        guard case .blob(let bytes) = self, let document = ReadableData.document(of: bytes, usual: usual) else {
+            return self
+        }
+        return .text(document.compact)
+    }
+
     /// As JSON: a blob as base64.
     package var document: JSONValue {
         switch self {

@@ -1,4 +1,5 @@
 import MoultModel
+import MoultPropertyList
 import MoultSQLite
 
 /// The rows of a part as lines of CSV or JSON.
@@ -67,12 +68,13 @@ package struct ExportText {
         switch forms[place] {
         case .date where cell.isNumber && dates.append(cell.real, to: &bytes): break
         case .uuid where cell.isUUID: bytes.append(uuid: cell.ownBytes)
+        case .plain where cell.storageClass == .blob: csv.append(cell.copy.readable(usual: nil), to: &bytes)
         case .plain, .boolean, .date, .uuid: csv.append(cell, to: &bytes)
         case .other: csv.append(part.value(of: cell, in: part.columns[place]), to: &bytes)
         }
     }
 
-    /// Booleans as such, bytes as base64; a value that is not of the column's type as it is stored.
+    /// Booleans as such, bytes as the document that they hold, otherwise as base64; a value that is not of the column's type as it is stored.
     private mutating func appendJSON(_ cell: SQLiteCell, _ place: Int, to bytes: inout [UInt8]) {
         let start = bytes.count
         bytes.append(UInt8(ascii: "\""))
@@ -87,6 +89,10 @@ package struct ExportText {
             bytes.append(contentsOf: cell.ownText)
         case .other:
             bytes.removeLast(bytes.count - start)
+            if let document = part.document(of: cell, in: part.columns[place]) {
+                bytes += document.compact.utf8
+                return
+            }
             return appendJSON(part.value(of: cell, in: part.columns[place]), isBoolean: false, to: &bytes)
         }
         bytes.append(UInt8(ascii: "\""))
@@ -97,6 +103,9 @@ package struct ExportText {
         case .integer(0) where isBoolean: bytes += "false".utf8
         case .integer(1) where isBoolean: bytes += "true".utf8
         case .integer(let number): bytes.append(decimal: number)
+        case .blob(let blob):
+            let document = ReadableData.document(of: blob, usual: nil)
+            bytes += (document ?? value.document).compact.utf8
         default: bytes += value.document.compact.utf8
         }
     }

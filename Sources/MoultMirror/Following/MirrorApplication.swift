@@ -28,6 +28,8 @@ struct MirrorApplication {
     /// By table, what the rows add to its sum and take from it.
     private(set) var sums: [String: Int64]
     private(set) var changes = MirrorChanges()
+    /// The files of external data that rows named which are gone, or are others now.
+    private(set) var files: Set<String> = []
 
     init(_ connection: Connection, sums: [String: Int64]) throws {
         self.connection = connection
@@ -49,6 +51,8 @@ struct MirrorApplication {
             found.updated =
                 try connection.integer("SELECT count(*) FROM fresh.\(name) AS r WHERE \(isGone)") ?? 0
             found.deleted = listed - found.updated
+            files.formUnion(
+                try ExternalStorage.names(in: connection, table.columns, of: "main.\(name) AS r WHERE (\(isGone))"))
             try connection.run("DELETE FROM main.\(name) AS r WHERE \(isGone)")
         }
         let isMissing = "NOT EXISTS (SELECT 1 FROM main.\(name) AS n WHERE \(isSame))"

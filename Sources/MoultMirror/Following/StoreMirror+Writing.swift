@@ -17,7 +17,9 @@ extension StoreMirror {
         // Only the store that follows is to be written durably.
         try connection.execute("PRAGMA fresh.journal_mode = OFF; PRAGMA fresh.synchronous = OFF")
         do {
-            return try connection.transaction(.immediate) { try write(step, route, mark, connection) }
+            let application = try connection.transaction(.immediate) { try write(step, route, mark, connection) }
+            removeFiles(application.files, route, connection)
+            return application.changes
         } catch let error as MigrationError where error.code == .sqlite && error.cause?.contains("constraint") == true {
             throw MigrationError(
                 .dataConflict, "Two objects would have the same value, which must be unique in \(route.to.name).",
@@ -30,7 +32,7 @@ extension StoreMirror {
     }
 
     private func write(_ step: MirrorStep, _ route: MirrorRoute, _ mark: MirrorMark, _ connection: Connection) throws
-        -> MirrorChanges
+        -> MirrorApplication
     {
         let present = try StoreMetadata(from: connection)
         let layout = try StoreLayout(actual: StoreSnapshot(connection), model: route.to.model)
@@ -54,7 +56,15 @@ extension StoreMirror {
             if metadata != present { try metadata.write(to: connection) }
         }
         try checkCancelled()
-        return application.changes
+        return application
+    }
+
+    /// Removes the files of rows that are gone, once that is committed. What stays does no harm to the store.
+    private func removeFiles(_ files: Set<String>, _ route: MirrorRoute, _ connection: Connection) {
+        guard !files.isEmpty, let named = try? ExternalStorage.names(in: connection) else { return }
+        let storage = ExternalStorage(store: route.replica)
+        let gone = try? storage.droppable(files.subtracting(named), of: route.replica, on: system)
+        for name in gone ?? [] { _ = try? system.remove(Path.join(storage.folder, name)) }
     }
 
     /// What an application keeps in the metadata of the one goes to the other; what says of which version it is stays.

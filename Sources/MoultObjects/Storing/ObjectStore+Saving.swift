@@ -130,7 +130,7 @@ extension ObjectStore {
 
     private func writingInside<Result>(_ body: () throws -> Result) throws -> Result {
         recomputed.rows = []
-        let deleted = openDeletions
+        let (deleted, files) = (openDeletions, writer.external.mark)
         try writer.statement("SAVEPOINT inside").run()
         do {
             let result = try body()
@@ -138,6 +138,7 @@ extension ObjectStore {
             return result
         } catch {
             openDeletions = deleted
+            writer.external.undo(since: files)
             if connection.isInTransaction { try? connection.execute("ROLLBACK TO inside; RELEASE inside") }
             throw error
         }

@@ -144,7 +144,8 @@ package final class ObjectStore {
         entityNames = Dictionary(
             opened.layout.entityNumbers.map { (Int64($1), $0) }, uniquingKeysWith: { first, _ in first })
         writer = try RowWriter(
-            connection, layout: opened.layout, external: ExternalFiles(external, system), recomputed: recomputed,
+            connection, layout: opened.layout, external: ExternalFiles(external, of: connection, system),
+            recomputed: recomputed,
             on: system)
         try FormatFunctions.register(on: connection)
         history =

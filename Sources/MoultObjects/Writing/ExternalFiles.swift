@@ -1,4 +1,5 @@
 import MoultModel
+import MoultSQLite
 import MoultStore
 import MoultSystem
 
@@ -14,14 +15,18 @@ import MoultSystem
 /// it replaced goes after it.
 final class ExternalFiles {
     private let storage: ExternalStorage?
+    private let connection: Connection
     private let system: any System
     private var isFolderMade = false
     private var written: [String] = []
     private var replaced: [String] = []
 
-    /// - Parameter storage: nil for a store in memory, whose values all stay in their columns.
-    init(_ storage: ExternalStorage?, _ system: some System) {
+    /// - Parameters:
+    ///   - storage: nil for a store in memory, whose values all stay in their columns.
+    ///   - connection: the store, in a transaction that writes whenever a value is kept.
+    init(_ storage: ExternalStorage?, of connection: Connection, _ system: some System) {
         self.storage = storage
+        self.connection = connection
         self.system = system
     }
 
@@ -36,7 +41,10 @@ final class ExternalFiles {
             try storage.makeFolder(on: system)
             isFolderMade = true
         }
+        // Of a process that died.
+        if written.isEmpty { try storage.removeUnsaved(in: connection, on: system) }
         let name = UUID().uuidString
+        try storage.noteUnsaved(name, on: system)
         written.append(name)
         try system.write(value, to: Path.join(storage.folder, name), storage.rights)
         return ExternalStorage.Cell.file(name).bytes
@@ -56,6 +64,24 @@ final class ExternalFiles {
         }
     }
 
+    /// A moment of the transaction, to which a part of it may be taken back.
+    struct Mark {
+        fileprivate let written: Int
+        fileprivate let replaced: Int
+    }
+
+    var mark: Mark { Mark(written: written.count, replaced: replaced.count) }
+
+    /// Takes back what happened since a moment of the transaction, whose rest may still be committed: what was written
+    /// goes, and what was replaced stays.
+    func undo(since mark: Mark) {
+        for name in written.dropFirst(mark.written) {
+            if let storage { _ = try? system.remove(Path.join(storage.folder, name)) }
+        }
+        written.removeLast(max(0, written.count - mark.written))
+        replaced.removeLast(max(0, replaced.count - mark.replaced))
+    }
+
     /// Removes what nothing leads to any more. A file that cannot be removed does no harm to the store.
     ///
     /// - Parameter committed: nil where that is not known: either rows may be the store's.
@@ -63,6 +89,7 @@ final class ExternalFiles {
         for name in committed.map({ $0 ? replaced : written }) ?? [] {
             if let storage { _ = try? system.remove(Path.join(storage.folder, name)) }
         }
+        if !written.isEmpty { try? storage?.forgetUnsaved(on: system) }
         (written, replaced) = ([], [])
     }
 }

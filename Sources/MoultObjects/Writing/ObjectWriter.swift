@@ -34,7 +34,8 @@ package final class ObjectWriter {
         self.speed = speed
         connection = try Connection(path, mode: .readWrite)
         rows = try RowWriter(
-            connection, layout: layout, external: ExternalFiles(ExternalStorage(store: path), system), on: system)
+            connection, layout: layout, external: ExternalFiles(ExternalStorage(store: path), of: connection, system),
+            on: system)
         rows.isIndexed = speed == .safe
         if speed == .reckless {
             try connection.execute(

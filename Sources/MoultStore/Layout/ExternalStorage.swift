@@ -12,6 +12,8 @@ package struct ExternalStorage: Sendable, Hashable {
     /// Another folder in which files are looked for, and never written or removed: for a working copy, that of the
     /// store.
     package let lowerFolder: String?
+    /// Names the files of a transaction that has not ended; nil for a working copy, which goes as a whole.
+    let unsavedList: String?
     /// Files have the permissions of the store. Those of a working copy belong to this user alone.
     package let rights: FileRights
 
@@ -21,6 +23,7 @@ package struct ExternalStorage: Sendable, Hashable {
     package init(store path: String) {
         supportFolder = Path.join(Path.folder(of: path), ".\(Path.stem(of: path))_SUPPORT")
         lowerFolder = nil
+        unsavedList = Path.join(Path.folder(of: path), ".\(Path.name(of: path))_UNSAVED")
         rights = .like(path)
     }
 
@@ -28,6 +31,7 @@ package struct ExternalStorage: Sendable, Hashable {
     package init(ofWorkingCopy path: String, of store: String) {
         supportFolder = Path.join(Path.folder(of: path), ".new_external")
         lowerFolder = ExternalStorage(store: store).folder
+        unsavedList = nil
         rights = .own
     }
 

@@ -53,6 +53,6 @@ extension VerbExample {
     /// Folders that a command makes as a whole or not at all.
     fileprivate var wholeFolders: [String] {
         ["csv", "jsonl", "Resources", "Build/Forum.momd", "Forum.momd", "Forum.xcdatamodel", "Own.xcdatamodel"]
-            + ["Sources/forum.xcdatamodel"]
+            + ["Sources/forum.xcdatamodel", "Sources", "Tests", "Fixtures", "schema", "man1"]
     }
 }
