@@ -11,22 +11,29 @@ extension Project {
     ///   - store: the store's path.
     ///   - full: whether to look for cycles and wrong derived counts, too.
     ///   - withValues: whether findings have what the faulty rows hold.
+    ///   - source: the path of a store, such as a backup, that rules compare the numbers of objects with; nil for none.
     /// - Throws: `storeUnknown` for a store of none of the versions; `usage` for a rule that does not fit the model; what
     ///   reading a file that is no usable store throws.
     public func validate(
-        _ store: String, full: Bool = false, withValues: Bool = false
+        _ store: String, full: Bool = false, withValues: Bool = false, comparedWith source: String? = nil
     ) async throws -> ValidationReport {
         try await onThread { _ in
-            let version = try versions(for: store).version(ofStore: store)
-            let rules = registry.rules.filter { $0.when.contains(.after) }
+            let version = try versions.version(ofStore: store)
+            let rules = rulesToCheck
+            let compared = try source.map { (path: $0, version: try versions.version(ofStore: $0)) }
             var names = RuleModelCheck(version.model)
             try names.check(rules, place: "the rules of the app")
             let audit = try StoreAudit(
                 store, model: version.model, requiring: version, full: full, withValues: withValues)
-            let ruled = try RuleAudit(store, rules, version: version)
+            let ruled = try RuleAudit(store, rules, version: version, source: compared)
             return ValidationReport(
                 version.name, audit, rules: withValues ? ruled.findings.map(\.showingValues) : ruled.findings)
         }
+    }
+
+    /// The rules of the files that were added, and those that the app checks after a migration.
+    private var rulesToCheck: [ValidationRule] {
+        registry.rules.filter { $0.when.contains(.after) || rulesOfFiles.contains($0.name) }
     }
 
     /// Applies the fixes of the rules that do not hold, which change data. It works as a migration does.
@@ -44,10 +51,9 @@ extension Project {
         task("validate", store) { observer, _ in
             let migrator = options.migrator
             if !isRehearsal { try migrator.healed(store) }
-            let version = try versions(for: store).version(ofStore: store)
+            let version = try versions.version(ofStore: store)
             let audit = try RuleAudit(
-                store, registry.rules.filter { $0.when.contains(.after) }, version: version,
-                place: "the rules of the app")
+                store, rulesToCheck, version: version, place: "the rules of the app")
             guard var migration = try audit.mending() else { return FixReport(left: audit.findings) }
             migration.allowsLargeQuarantine = options.allowsLargeQuarantine
             return isRehearsal
@@ -93,7 +99,7 @@ extension Project {
         task("repair", store) { observer, _ in
             let migrator = options.migrator
             if !isRehearsal { try migrator.healed(store) }
-            let repair = try StoreRepair(store, at: try versions(for: store).version(ofStore: store), rules: rules)
+            let repair = try StoreRepair(store, at: try versions.version(ofStore: store), rules: rules)
             guard var migration = repair.migration else { return RepairReport(repair.found, nil) }
             migration.allowsLargeQuarantine = options.allowsLargeQuarantine
             let outcome = try perform(migration, on: store, isRehearsal: isRehearsal, migrator, observer)

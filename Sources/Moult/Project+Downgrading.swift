@@ -22,7 +22,7 @@ extension Project {
             let migrator = options.migrator
             if !isRehearsal { try migrator.healed(store) }
             let downgrade = try StoreDowngrade(
-                store, versions: try versions(for: store), to: version, answers: answers, migrator: migrator)
+                store, versions: versions, to: version, answers: answers, migrator: migrator)
             switch downgrade.way {
             case .mapping(let migration), .leftovers(let migration):
                 let outcome = try perform(migration, on: store, isRehearsal: isRehearsal, migrator, observer)

@@ -101,7 +101,7 @@ extension Project {
         task("finish", store) { observer, _ in
             let limit = time.map { DeferredLimit.seconds($0 / .seconds(1)) } ?? .all
             return FinishReport(
-                try options.migrator.finishDeferred(store, versions: try versions(for: store), limit, observer))
+                try options.migrator.finishDeferred(store, versions: versions, limit, observer))
         }
     }
 

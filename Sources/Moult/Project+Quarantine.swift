@@ -39,7 +39,11 @@ extension Project {
         task("quarantine", store) { observer, _ in
             let migrator = options.migrator
             if !isRehearsal { try migrator.healed(store) }
-            let version = try versions(for: store).version(ofStore: store)
+            let version = try versions.version(ofStore: store)
+            // Nothing is left to do, as opposed to an object that is not there.
+            if objects == .all, try migrator.quarantine(of: store).newest() == nil {
+                return RestorationReport(MoultTransform.RestorationReport(), nil)
+            }
             let restoration = try Restoration(of: objects.numbers, run: objects.run, into: store, at: version)
             let outcome = try perform(restoration.migration, on: store, isRehearsal: isRehearsal, migrator, observer)
             return RestorationReport(restoration.report, outcome)

@@ -24,6 +24,8 @@ public struct Project: Sendable {
     package let versions: ModelVersions
     package private(set) var answers = Answers.none
     private(set) var mappingPaths: [String] = []
+    /// The names of the rules that were read from files.
+    private(set) var rulesOfFiles: Set<String> = []
     /// The path of the models; nil for versions that a program has made.
     let path: String?
     /// The names of the versions in their order, where they were given.
@@ -98,12 +100,14 @@ public struct Project: Sendable {
         mappingPaths.append(path)
     }
 
-    /// Adds rules of the app, which migrations and ``validate(_:full:withValues:)`` check.
+    /// Adds rules of the app, which migrations and ``validate(_:full:withValues:comparedWith:)`` check.
     ///
     /// - Parameter path: a file of rules, as Documentation/Rules.md describes it.
     /// - Throws: `usage` with every mistake in the file; what reading it throws.
     public mutating func addRules(contentsOf path: String) throws {
-        registry.rules += try RulesFile(json: try POSIXSystem().read(path), place: path).rules
+        let rules = try RulesFile(json: try POSIXSystem().read(path), place: path).rules
+        registry.rules += rules
+        rulesOfFiles.formUnion(rules.map(\.name))
     }
 
     // MARK: - Whole paths

@@ -120,6 +120,8 @@ extension Project {
         input["to"] = version
         if mappingPaths.count == 1 { input["mapping"] = try system.resolve(mappingPaths[0]) }
         if options.isExperimental { input["experimental"] = "" }
+        if options.allowsCloudKit { input["cloudkit"] = "" }
+        if options.acceptedLosses == .all { input["accept-losses"] = "" }
         return input
     }
 }

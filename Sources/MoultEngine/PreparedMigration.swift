@@ -186,6 +186,16 @@ package struct PreparedMigration: Sendable {
                 + "nothing else.")
     }
 
+    /// The same for what changes objects and leaves the version as it is: the mirror would not upload it.
+    package static func refuseToChangeObjects(_ snapshot: StoreSnapshot) throws {
+        do {
+            try refuse(snapshot, .init())
+        } catch var error as MigrationError where error.code == .cloudKit {
+            error.remedy = "Change the objects in the app, which uploads what it changes."
+            throw error
+        }
+    }
+
     /// What the engine runs: the first pass, and each later one on what the one before has made. A run of it is refused
     /// for the losses that ``Options/losses`` does not let pass; a rehearsal is not.
     ///

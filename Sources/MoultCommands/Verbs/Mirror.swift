@@ -128,7 +128,7 @@ extension Verb {
     }
 
     fileprivate static let mirrorInput: [Option] = [
-        .model, .target, .answers, .mapping, .experimental, .acceptLosses, .order,
+        .model, .target, .answers, .mapping, .cloudKit, .experimental, .acceptLosses, .order,
     ]
     /// The same options after `start`, which has recorded what it was given.
     private static let laterInput: [Option] = [

@@ -31,7 +31,7 @@ package final class Restoration: Sendable {
     ) throws {
         (self.store, binding) = try StoreProbe.read(store, system: system) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
-            try PreparedMigration.refuse(snapshot, .init())
+            try PreparedMigration.refuseToChangeObjects(snapshot)
             return (probe.path, BoundPlan.Binding(snapshot))
         }
         self.version = version

@@ -29,7 +29,7 @@ public enum RepairRule: String, CaseIterable, Sendable, Hashable {
     /// Files of external data that no row names.
     case externalFiles = "external-files"
 
-    /// Those of a repair that names none. Core Data saves cycles, and an app may want them; apps of Apple's write only one
+    /// The rules of a repair that names none. Core Data saves cycles, and an app may want them; apps of Apple's write only one
     /// end of some one-to-one relationships. Both are changed only if asked for.
     public static let byDefault = Set(allCases).subtracting([.cycles, .oneSided])
 

@@ -53,7 +53,7 @@ package final class StoreRepair: Sendable {
                 throw StoreProbe.disturbed(probe.path)
             }
             // Moving files away touches no row.
-            if rules != [.externalFiles] { try PreparedMigration.refuse(snapshot, .init()) }
+            if rules != [.externalFiles] { try PreparedMigration.refuseToChangeObjects(snapshot) }
             let version = try version.held(by: snapshot.hashes)
             let schema = try SchemaRepair(snapshot, model: version.model, rules, over: probe.connection)
             let rows =

@@ -38,7 +38,7 @@ package struct RuleAudit: Sendable {
         }
         (self.store, findings, binding, refusal) = try StoreProbe.read(store, system: system) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
-            let refusal = Result { try PreparedMigration.refuse(snapshot, .init()) }
+            let refusal = Result { try PreparedMigration.refuseToChangeObjects(snapshot) }
             let binding = BoundPlan.Binding(snapshot)
             // Whether its objects can be read is for others to say.
             guard !rules.isEmpty else { return (probe.path, [], binding, refusal.failure) }

@@ -1,0 +1,103 @@
+import Foundation
+import Moult
+import MoultModel
+import Synchronization
+import Testing
+
+// Cases that change nothing.
+
+extension UseCase {
+    static let looking: [UseCase] = [
+        UseCase("the version of a store", ["status"], ["status(of:aimingAt:)"]) {
+            let faces = try Faces.forum()
+            try faces.expectSame(faces.moult("status"), try await faces.project.status(of: faces.library).json)
+        },
+        UseCase("what a store holds", ["inspect"], ["inspect(_:withValues:)"]) {
+            let faces = try Faces.forum()
+            try faces.expectSame(faces.moult("inspect"), try await faces.project.inspect(faces.library).json)
+        },
+        UseCase("objects with their values", ["dump"], ["dump(_:of:includingSubentities:_:)"]) {
+            let faces = try Faces.forum()
+            let lines = Mutex<[String]>([])
+            try await faces.project.dump(faces.library, of: "User") { object in
+                lines.withLock { $0.append(object.json) }
+            }
+            let dumped = try faces.tool("dump", "app.sqlite", "--model", "App.xcdatamodeld", "--entity", "User", "--json")
+            #expect(lines.withLock { $0 } == dumped.output.split(separator: "\n").map(String.init))
+            #expect(lines.withLock { $0.count } == 4)
+        },
+        UseCase("the plan of a migration", ["plan"], ["plan(for:to:options:withSQL:)"]) {
+            let faces = try Faces.forum()
+            let plan = try await faces.project.plan(for: faces.library, withSQL: true)
+            try faces.expectSame(faces.moult("plan", "app.sqlite", "--sql"), plan.json)
+        },
+        UseCase("the plan of a migration that is refused", ["plan"], ["plan(for:to:options:withSQL:)"]) {
+            let faces = try Faces.shrinking()
+            let plan = try await faces.project.plan(for: faces.library)
+            try faces.expectSame(faces.moult("plan", "app.sqlite", exit: 3), plan.json)
+            #expect(plan.refusal?.code == "lossNotAccepted")
+        },
+        UseCase("what is wrong with a store", ["doctor"], ["diagnose(_:aimingAt:options:)"]) {
+            for faces in [try Faces.forum("UPDATE ZPOST SET ZAUTHOR = 99 WHERE Z_PK = 1"), try Faces.shrinking()] {
+                let report = try await faces.project.diagnose(faces.library)
+                let document = try faces.moult("doctor", "app.sqlite", exit: report.isWell ? 0 : 1)
+                faces.expectSame(
+                    document, ["well": .bool(report.isWell), "version": JSONValue(report.version)])
+                faces.expectSame(["findings": document["findings"]?.findings ?? .null], ["findings": report.findings.answer])
+            }
+        },
+        UseCase("the faults of a store", ["validate"], ["validate(_:full:withValues:comparedWith:)"]) {
+            let faces = try Faces.shrinking("UPDATE ZPOST SET ZPARENT = 3 - Z_PK WHERE Z_PK < 3")
+            for isFull in [false, true] {
+                let report = try await faces.project.validate(faces.library, full: isFull)
+                let arguments = isFull ? ["app.sqlite", "--full"] : ["app.sqlite"]
+                let document = try isFull
+                    ? faces.moult("validate", arguments[0], arguments[1], exit: report.isSound ? 0 : 1)
+                    : faces.moult("validate", "app.sqlite", exit: report.isSound ? 0 : 1)
+                faces.expectSame(document, ["sound": .bool(report.isSound), "version": .string(report.version)])
+                faces.expectSame(["findings": document["findings"]?.findings ?? .null], ["findings": report.findings.answer])
+                #expect(report.findings.isEmpty == !isFull, "only a full validation looks for cycles")
+            }
+        },
+        UseCase("the difference between two versions", ["diff"], ["difference(from:to:)"]) {
+            let faces = try Faces.forum()
+            let document = try faces.tool("diff", "App.xcdatamodeld", "Forum", "Forum 3", "--json").output
+            try faces.expectSame(
+                JSONValue(parsing: Array(document.utf8), place: "diff", code: .usage),
+                try faces.project.difference(from: "Forum", to: "Forum 3").json)
+        },
+        UseCase("the faults of a model", ["lint"], ["lint(profiles:ignoring:since:lock:countingObjectsOf:)"]) {
+            let faces = try Faces.shrinking()
+            func line(_ arguments: String...) throws -> JSONValue {
+                let result = try faces.tool.run(Tool.path, ["lint", "App.xcdatamodeld", "--json"] + arguments)
+                return try JSONValue(parsing: Array(result.output.utf8), place: "lint", code: .usage)
+            }
+            let all = try await faces.project.lint(countingObjectsOf: faces.library)
+            try faces.expectSame(line("--store", "app.sqlite"), all.json)
+            let rule = try #require(all.findings.first?.rule)
+            let rest = try await faces.project.lint(ignoring: [rule.lowercased()])
+            try faces.expectSame(line("--ignore", rule.lowercased()), rest.json)
+            #expect(!rest.findings.contains { $0.rule == rule })
+        },
+        UseCase("every version as JSON and in Xcode's form", ["schema export"], ["exportSchema(to:name:replacing:)"]) {
+            let faces = try Faces.forum()
+            let names = try await faces.project.exportSchema(to: faces.folder + "/schema")
+            let document = try faces.moult("schema export", "schema")
+            faces.expectSame(document, ["versions": JSONValue(names)])
+            for name in names {
+                let files = [faces.folder, faces.tool.folder.path].map { "\($0)/schema/\(name).json" }
+                #expect(try String(contentsOfFile: files[0], encoding: .utf8) == String(contentsOfFile: files[1], encoding: .utf8))
+            }
+        },
+        UseCase("a compiled model", ["compile"], ["compile(_:to:module:isRehearsal:)"]) {
+            let faces = try Faces.forum()
+            let report = try await Project.compile(faces.model, to: faces.folder + "/App.momd")
+            let compiled = try faces.tool("compile", "App.xcdatamodeld", "App.momd", "--json")
+            #expect(compiled.exit == 0 && report.isCompiled, "\(compiled)")
+            let file = "App.momd/Forum 3.mom"
+            #expect(
+                FileManager.default.contentsEqual(
+                    atPath: "\(faces.folder)/\(file)", andPath: "\(faces.tool.folder.path)/\(file)"))
+        },
+    ]
+}
