@@ -80,13 +80,13 @@ struct StoreImportTests {
             + "0d0e80038004d2101112135824636c61737365735a24636c6173736e616d65a21314574e534172726179584e534f626a65637454"
             + "536f7572565368616b656ed1181954726f6f74800112000186a008111b242932444a50555c67696c6e70757e898c949da2a9acb1"
             + "b30000000000000101000000000000001b000000000000000000000000000000b8"
-        // 10000-01-01 is 252,455,616,000 seconds after 2001-01-01 (Python's datetime, from 9999-12-31 on).
+        // 10000-01-01 is 252,423,993,600 seconds after 2001-01-01 (Python's datetime, from 9999-12-31 on).
         _ = try SQLiteShell.run(
             path,
             """
             INSERT INTO ZDRINK (Z_PK, Z_ENT, Z_OPT, ZTAGS, ZSTYLES, ZPARTS, ZPICTURE, ZMADE, ZICE, ZNAME, ZYEAR) VALUES
                 (1, 1, 1, CAST('[{"step":1,"method":"stir"}]' AS BLOB), x'\(archive)', CAST('{"a":[1,2.5]}' AS BLOB),
-                    x'FFD8FF00', 252455616000.5, 'crushed', 'Tuck', 1937),
+                    x'FFD8FF00', 252423993600.5, 'crushed', 'Tuck', 1937),
                 (2, 1, 1, CAST('["a","=1"]' AS BLOB), NULL, x'\(archive)', x'', -99999999999, NULL, NULL, NULL);
             UPDATE Z_PRIMARYKEY SET Z_MAX = 2 WHERE Z_NAME = 'Drink'
             """)

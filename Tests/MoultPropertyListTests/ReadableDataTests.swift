@@ -30,7 +30,7 @@ struct ReadableDataTests {
         #"{"$date":"2020-01-01T00:00:00Z","other":1}"#, "[]", "{}",
     ])
     func `JSON is nested as it is, and comes back as the same JSON`(text: String) throws {
-        for spelling in [text, " \n" + text.replacingOccurrences(of: ":", with: " : ")] {
+        for spelling in [text, " \n" + text.replacingOccurrences(of: "\":", with: "\" : ")] {
             let value = try #require(ReadableData.document(of: Array(spelling.utf8), usual: .json))
             let bytes = try #require(ReadableData.bytes(of: value, usual: .json))
             let old = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? NSObject

@@ -4,6 +4,7 @@ import MoultObjects
 import MoultPlan
 import MoultStore
 import MoultSystem
+import MoultTransform
 import TestSupport
 import Testing
 
@@ -88,7 +89,9 @@ struct UnnamedFilesTests {
     private var first: ModelVersion { versions.versions[0] }
 
     private func migrate() throws -> MigrationOutcome? {
-        let prepared = try PreparedMigration(store, versions: versions)
+        var options = PreparedMigration.Options()
+        options.registry.acceptedLosses = .all
+        let prepared = try PreparedMigration(store, versions: versions, options: options)
         return try prepared.migration().map { try Migrator().run($0, on: store) }
     }
 
