@@ -16,7 +16,7 @@ public struct ValidationReport: Sendable {
 
     /// Whether the store has no fault and no rule of severity error is broken.
     public var isSound: Bool {
-        !findings.contains { $0.severity > .note } && !rules.contains { $0.severity == .error }
+        !findings.contains(where: \.isFault) && !rules.contains { $0.severity == .error }
     }
 
     init(_ version: String, _ audit: StoreAudit, rules: [RuleFinding]) {

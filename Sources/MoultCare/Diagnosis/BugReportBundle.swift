@@ -91,7 +91,7 @@ package struct BugReportBundle {
             let snapshot = try StoreSnapshot(probe.connection)
             let hashes = snapshot.hashes.entities.sorted { $0.key.precedesInByteOrder($1.key) }
             let metadata: JSONValue = [
-                "framework": .integer(Int64(snapshot.framework.number)),
+                "framework": snapshot.metadata.framework.map { JSONValue($0) } ?? .null,
                 "identifiers": JSONValue(snapshot.metadata.versionIdentifiers),
                 "checksum": .string(snapshot.hashes.checksum.hexadecimal),
                 "hashes": .object(hashes.map { .init($0.key, .string($0.value.base64)) }),

@@ -14,7 +14,7 @@ package struct StoreDiagnosis: Sendable {
     package let version: String?
 
     /// Whether nothing stands in the way of a migration, and nothing of the data is at risk.
-    package var isWell: Bool { !findings.contains { $0.severity > .note } }
+    package var isWell: Bool { !findings.contains(where: \.isFault) }
 
     /// - Parameters:
     ///   - versions: of the model; nil if none was named.
@@ -42,7 +42,8 @@ package struct StoreDiagnosis: Sendable {
         for position in found.indices {
             found[position].remedy.replace(MigrationError.damagedStoreRemedy, with: damage)
         }
-        findings = found.enumerated().sorted {
+        var seen: Set<Finding> = []
+        findings = found.filter { seen.insert($0).inserted }.enumerated().sorted {
             ($1.element.severity, $0.offset) < ($0.element.severity, $1.offset)
         }.map(\.element)
         version = site.version?.name

@@ -49,6 +49,7 @@ final class DeferredRun {
                 against: MigrationUnit(sentence: "There is no deferred work in this store.", seconds: 0))
             return outcome(left: [])
         }
+        try snapshot.requireExpectedCatalogue(for: version.model)
         let work = try DeferredWork(snapshot, version: version, measuredOver: connection)
         let tasks = work.tasks
         losesObjects = work.losesObjects

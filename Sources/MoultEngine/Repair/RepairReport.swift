@@ -44,7 +44,7 @@ package struct RepairReport: Sendable, Equatable {
         audit.findings.filter { finding in
             let repairing = RepairRule.repairing[finding.code] ?? []
             let isAskedFor = rules.isSuperset(of: RepairRule.byDefault) || !rules.isDisjoint(with: repairing)
-            return finding.severity > .note && isAskedFor && repairing.isDisjoint(with: handled)
+            return finding.isFault && isAskedFor && repairing.isDisjoint(with: handled)
                 && !remarks.contains { $0.code == finding.code && $0.place == finding.place }
         }
     }

@@ -11,7 +11,7 @@ package struct StoreAudit: Sendable {
     /// Objects by entity, without those of its sub-entities.
     package let rowCounts: [String: Int64]
 
-    package var isSound: Bool { !findings.contains { $0.severity > .note } }
+    package var isSound: Bool { !findings.contains(where: \.isFault) }
 
     /// - Parameters:
     ///   - model: the model of the store's version.

@@ -135,7 +135,8 @@ package final class ObjectStore {
         self.system = system
         externalData = { name in try external?.contents(of: name, on: system) }
         let opened = try connection.transaction(.deferred) {
-            try OpenedStore(connection, model: model, part: part, path: path)
+            try OpenedStore(
+                connection, model: model, part: part, path: path, requiresExpected: !isReadOnly && file != nil)
         }
         schemaVersion = opened.schemaVersion
         hashes = opened.hashes

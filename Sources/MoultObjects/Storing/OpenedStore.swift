@@ -20,8 +20,12 @@ struct OpenedStore {
     let historyRows: [PrimaryKeyRow]
     private let snapshot: StoreSnapshot
 
-    /// - Parameter part: what the store is to hold of the model; nil for what it holds.
-    init(_ connection: Connection, model: ManagedObjectModel, part: StorePart?, path: String) throws {
+    /// - Parameters:
+    ///   - part: what the store is to hold of the model; nil for what it holds.
+    ///   - requiresExpected: whether rows are to be written to a store that an app has made.
+    init(
+        _ connection: Connection, model: ManagedObjectModel, part: StorePart?, path: String, requiresExpected: Bool
+    ) throws {
         let snapshot = try StoreSnapshot(connection)
         let version = ModelVersion(names: ["the model"], model: model)
         let expected = try part.map { try version.restricted(to: $0) } ?? version.held(by: snapshot.hashes)
@@ -31,6 +35,7 @@ struct OpenedStore {
             throw MigrationError(
                 .storeCorrupted, fault.message, place: fault.place, remedy: MigrationError.damagedStoreRemedy)
         }
+        if requiresExpected { try snapshot.requireExpectedCatalogue(for: model) }
         guard let identifier = UUID(uuidString: snapshot.metadata.uuid) else {
             throw MigrationError(
                 .metadataInvalid, "The store's UUID is \"\(snapshot.metadata.uuid)\", which is not a UUID.",

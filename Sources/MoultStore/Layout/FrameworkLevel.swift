@@ -10,6 +10,11 @@ package struct FrameworkLevel: Sendable, Hashable, Comparable {
 
     package init(_ number: Int) { self.number = number }
 
+    /// Whether it lies between levels whose stores were seen.
+    package var isKnown: Bool { self >= .oldest && self <= .newest }
+    /// The level whose rules hold as far as anybody knows: itself if it is known, otherwise the nearest one that is.
+    package var nearestKnown: FrameworkLevel { min(max(self, .oldest), .newest) }
+
     package static func < (left: FrameworkLevel, right: FrameworkLevel) -> Bool { left.number < right.number }
 
     /// The order of the indexes and the `Z_` tables among the tables of a new store.

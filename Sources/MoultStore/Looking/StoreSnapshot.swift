@@ -19,7 +19,7 @@ package struct StoreSnapshot: Sendable, Equatable {
     package let file: FileFacts
     private let noticed: [Finding]
     /// What was noticed, such as a damaged model cache or tables that were altered in place.
-    package var findings: [Finding] { noticed + cache.findings }
+    package var findings: [Finding] { noticed + [frameworkFinding].compactMap(\.self) + cache.findings }
 
     /// Reads what the connection's main database says.
     ///
@@ -66,7 +66,8 @@ package struct StoreSnapshot: Sendable, Equatable {
 // MARK: - What the store has
 
 extension StoreSnapshot {
-    package var framework: FrameworkLevel { FrameworkLevel(metadata.framework ?? 0) }
+    /// The level whose rules its tables follow: the nearest known one where its own is not known.
+    package var framework: FrameworkLevel { metadata.framework.map(FrameworkLevel.init)?.nearestKnown ?? .newest }
     /// The hashes of the entities the store holds; none where the metadata name none.
     package var hashes: VersionHashes { metadata.hashes ?? VersionHashes(read: [:]) }
     /// `Z_MODELCACHE`; nil if the table, its row or its content is missing.

@@ -102,6 +102,7 @@ package struct BoundPlan: Sendable {
         self.target = target
         binding = Binding(snapshot)
         let old = try StoreLayout(actual: snapshot, model: source.model)
+        try snapshot.requireExpectedCatalogue(for: source.model)
         let fresh = try StoreLayout(
             model: target.model, framework: snapshot.framework.number, history: snapshot.keepsHistory,
             keeping: StoredNames(of: old).carried(by: mapping, from: source.model, to: target.model))
