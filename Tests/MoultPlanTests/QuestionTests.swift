@@ -23,6 +23,20 @@ import Testing
             ])
     }
 
+    @Test func `an attribute of the new parent of an entity is not asked about, for it is not new`() throws {
+        func models(_ parent: String) -> [EntityDescription] {
+            [
+                entity("Animal", [attribute("name")]), entity("Pet", [attribute("owner")]),
+                entity("Dog", [attribute("breed")], parent: parent),
+            ]
+        }
+        #expect(try correspond(models("Animal"), models("Pet")).questions == [])
+        // What is new in the parent too is a question as before.
+        var renamed = models("Pet")
+        renamed[1] = entity("Pet", [attribute("keeper")])
+        #expect(try correspond(models("Animal"), renamed).questions.map(\.place) == ["Pet.keeper"])
+    }
+
     @Test func `an entity that shares half of its properties with a removed one is asked about`() throws {
         let cat = entity("Cat", [attribute("name"), attribute("age", .integer16)])
         #expect(

@@ -91,9 +91,14 @@ extension QuestionList {
             askAboutIdentifiers(ambiguous, in: pair)
             guard !pair.source.description.isAbstract, sources != pair.destination.sameNames else { continue }
             let matched = Set(sources.values)
+            // What an entity inherits from a parent that it did not have is new to it, and not new in the parent.
+            func isAdded(_ name: String) -> Bool {
+                sources[name] == nil
+                    && correspondence.source(of: name, in: pair.destination.declaringEntity(of: name)) == nil
+            }
             let added = Resemblance.Added(
-                attributes: pair.destination.attributes.values.filter { sources[$0.name] == nil },
-                relationships: pair.destination.relationships.values.filter { sources[$0.name] == nil })
+                attributes: pair.destination.attributes.values.filter { isAdded($0.name) },
+                relationships: pair.destination.relationships.values.filter { isAdded($0.name) })
             // What was removed is all that an added one could be.
             guard !added.isEmpty, matched.count < pair.source.sameNames.count else { continue }
             let resemblance = Resemblance(correspondence, pair: pair, matched: matched)
