@@ -3,12 +3,17 @@
 extension EntityDescription {
     /// The fetch indexes, and one for each older index that no fetch index stands for.
     ///
-    /// An attribute in a fetch index gets no second index of its own name.
-    package var effectiveFetchIndexes: [FetchIndexDescription] {
+    /// An attribute in a fetch index gets no second index of its own name, but for one in a source of Xcode: of an
+    /// attribute with a fetch index of that attribute alone, in ascending order, Xcode's compiler makes one of its name too.
+    package func effectiveFetchIndexes(ofSource isOfSource: Bool) -> [FetchIndexDescription] {
         let names = Set(fetchIndexes.map(\.name))
         let indexed = Set(fetchIndexes.flatMap(\.elements).compactMap(\.property))
-        let single = attributes.filter {
-            $0.isIndexed && $0.isStored && !indexed.contains($0.name) && !names.contains($0.name)
+        let single = attributes.filter { attribute in
+            let isRepeated = fetchIndexes.contains {
+                $0.properties == [attribute.name] && $0.elements.allSatisfy(\.isAscending)
+            }
+            return attribute.isStored && !names.contains(attribute.name)
+                && (attribute.isIndexed && !indexed.contains(attribute.name) || isOfSource && isRepeated)
         }.map { FetchIndexDescription(name: $0.name, elements: [.init(subject: .property($0.name))]) }
         let known = Set(fetchIndexes.compactMap(\.properties))
         let compound = compoundIndexes.filter { !known.contains($0) }.map { properties in
@@ -17,6 +22,9 @@ extension EntityDescription {
         }
         return single + fetchIndexes + compound.filter { !names.contains($0.name) }
     }
+
+    /// The same of an entity of no source.
+    package var effectiveFetchIndexes: [FetchIndexDescription] { effectiveFetchIndexes(ofSource: false) }
 
     /// The compound indexes, after them those that fetch indexes stand for.
     package var effectiveCompoundIndexes: [[String]] {
@@ -76,5 +84,18 @@ extension FetchIndexDescription {
         guard partialIndexPredicate == nil, elements.allSatisfy({ $0.kind == .binary }) else { return nil }
         let names = elements.compactMap(\.property)
         return names.count == elements.count ? names : nil
+    }
+}
+
+extension ManagedObjectModel {
+    /// Every fetch index that a store has of one of the model's entities.
+    package func effectiveFetchIndexes(of entity: EntityDescription) -> [FetchIndexDescription] {
+        entity.effectiveFetchIndexes(ofSource: isSource)
+    }
+
+    /// Whether Xcode's compiler makes the model that an app has of it. An archive describes every index itself, and so do
+    /// SwiftData's types.
+    private var isSource: Bool {
+        !documentAttributes.isEmpty && documentAttributes["usedWithSwiftData"] != "YES"
     }
 }

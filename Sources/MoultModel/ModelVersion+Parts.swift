@@ -71,7 +71,8 @@ extension ModelVersion {
         do {
             part.model = try ManagedObjectModel(
                 entities: model.entities.filter { names.contains($0.name) }, configurations: configurations,
-                composites: model.composites, versionIdentifiers: model.versionIdentifiers)
+                composites: model.composites, versionIdentifiers: model.versionIdentifiers,
+                documentAttributes: model.documentAttributes)
         } catch {
             throw error as? MigrationError ?? .modelInvalid("\(error)", place: name, remedy: "Correct the model.")
         }

@@ -163,6 +163,88 @@ struct JoinNameTests {
         #expect(try SQLiteShell.run(second, "SELECT * FROM Z_1TRUSTEDBY ORDER BY 1") == "1|8\n2|9\n3|7\n4|8\n")
     }
 
+    // MARK: - Clashing columns
+
+    /// A user with a many-to-many relationship to each of the entities, whose inverses are all called `users`.
+    private static func users(of others: [String]) throws -> ManagedObjectModel {
+        try ManagedObjectModel(
+            entities: others.map { name in
+                EntityDescription(
+                    name: name, attributes: [.init(name: "name", type: .string)],
+                    relationships: [
+                        .init(name: "users", destinationEntityName: "User", inverseName: name.lowercased(), maxCount: 0)
+                    ])
+            } + [
+                EntityDescription(
+                    name: "User", attributes: [.init(name: "name", type: .string)],
+                    relationships: others.map {
+                        .init(name: $0.lowercased(), destinationEntityName: $0, inverseName: "users", maxCount: 0)
+                    })
+            ])
+    }
+
+    /// The join tables and their indexes.
+    private static let joins = """
+        SELECT sql FROM sqlite_master WHERE tbl_name GLOB 'Z_[0-9]USERS' AND sql NOT NULL ORDER BY name
+        """
+
+    private func migrated(
+        _ before: [String], to after: [String], in folder: ScratchFolder, first: String = ""
+    ) throws -> (path: String, prepared: PreparedMigration, versions: ModelVersions) {
+        let versions = ModelVersions(versions: [
+            ModelVersion(names: ["1"], model: try Self.users(of: before)),
+            ModelVersion(names: ["2"], model: try Self.users(of: after)),
+        ])
+        let path = folder.path + "/Users.sqlite"
+        try StoreMaker(versions.versions[0]).make(at: path)
+        _ = try SQLiteShell.run(
+            path,
+            """
+            INSERT INTO ZUSER (Z_PK, Z_ENT, Z_OPT) SELECT value, \(before.count + 1), 1 FROM generate_series(1, 9);
+            INSERT INTO ZSYSTEM (Z_PK, Z_ENT, Z_OPT)
+                SELECT value, (SELECT Z_ENT FROM Z_PRIMARYKEY WHERE Z_NAME = 'System'), 1 FROM generate_series(1, 9);
+            UPDATE Z_PRIMARYKEY SET Z_MAX = 9 WHERE Z_NAME IN ('User', 'System'); \(first)
+            """)
+        let prepared = try PreparedMigration(path, versions: versions, to: "2")
+        _ = try Migrator().run(prepared)
+        return (path, prepared, versions)
+    }
+
+    @Test(arguments: [
+        (["System"], ["Reaction", "System"]), (["Reaction", "System"], ["System"]),
+        (["Reaction", "System"], ["Badge", "Reaction", "System"]),
+        (["System", "Thread"], ["Badge", "System", "Thread"]),
+    ])
+    func `where other columns clash than before, all have the names of a fresh store`(
+        before: [String], after: [String]
+    ) throws {
+        let folder = try ScratchFolder()
+        let own = "Z_\((before.firstIndex(of: "System") ?? 0) + 1)USERS"
+        let link = "INSERT INTO \(own) SELECT value, 10 - value FROM generate_series(1, 4)"
+        let (path, prepared, versions) = try migrated(before, to: after, in: folder, first: link)
+        let fresh = folder.path + "/fresh.sqlite"
+        try StoreMaker(versions.versions[1]).make(at: fresh)
+        #expect(try SQLiteShell.run(path, Self.joins) == SQLiteShell.run(fresh, Self.joins))
+        #expect(codes(prepared.bound?.findings ?? []) == [])
+        let now = "Z_\((after.firstIndex(of: "System") ?? 0) + 1)USERS"
+        #expect(try SQLiteShell.run(path, "SELECT * FROM \(now) ORDER BY 1") == "1|9\n2|8\n3|7\n4|6\n")
+    }
+
+    @Test func `a new clash in a store that does not number by name is not certain, with a finding`() throws {
+        let folder = try ScratchFolder()
+        // The suffix is on the other side than in a fresh store.
+        let turned = """
+            ALTER TABLE Z_1USERS RENAME COLUMN Z_3USERS TO Z_3USERS9; ALTER TABLE Z_2USERS RENAME COLUMN Z_3USERS1 TO Z_3USERS;
+            ALTER TABLE Z_1USERS RENAME COLUMN Z_3USERS9 TO Z_3USERS1
+            """
+        let (path, prepared, _) = try migrated(
+            ["Reaction", "System"], to: ["Reaction", "System", "Thread"], in: folder, first: turned)
+        #expect(codes(prepared.bound?.findings ?? []) == ["join-name-uncertain"])
+        #expect(prepared.bound?.findings.first { $0.code == "join-name-uncertain" }?.place == "User.reaction")
+        #expect(
+            try SQLiteShell.run(path, "SELECT name FROM pragma_table_info('Z_2USERS')") == "Z_2SYSTEM\nZ_4USERS1\n")
+    }
+
     // MARK: - Fresh stores
 
     @Test func `a fresh store takes the greater name and says that it is not certain`() throws {

@@ -1,4 +1,5 @@
 import MoultModel
+import MoultModelFiles
 import MoultSQLite
 import Testing
 
@@ -291,5 +292,39 @@ struct LayoutTextTests {
         let sql = "CREATE INDEX i ON ZPLACE (ZNAMES COLLATE BINARY ASC, \"Z-CODE\")"
         #expect(sql.names("ZNAMES") && sql.names("Z-CODE") && sql.names("ZPLACE"))
         #expect(!sql.names("ZNAME") && !sql.names("ZPLACES"))
+    }
+
+    // MARK: - Indexes of sources
+
+    /// Xcode compiles a fetch index of one attribute under another name into that index and one of the attribute's name.
+    @Test(arguments: [
+        ("property=\"name\" type=\"Binary\" order=\"ascending\"", ["Z_Item_byName", "Z_Item_name"]),
+        ("property=\"name\" type=\"Binary\" order=\"descending\"", ["Z_Item_byName"]),
+    ])
+    func `an attribute with an ascending index of its own in a source has a second one of its name`(
+        element: String, expected: [String]
+    ) throws {
+        func names(_ model: ManagedObjectModel, _ framework: Int = 1_526) throws -> [String] {
+            try StoreLayout(model: model, framework: framework).indexes.map(\.name).filter { $0.hasPrefix("Z_Item_") }
+                .sorted()
+        }
+        let source = """
+            <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0"><entity name="Item">
+            <attribute name="name" optional="YES" attributeType="String"/>
+            <attribute name="size" optional="YES" attributeType="Integer 16"/>
+            <fetchIndex name="byName"><fetchIndexElement \(element)/></fetchIndex>
+            <fetchIndex name="both"><fetchIndexElement property="size" type="Binary" order="ascending"/>
+            <fetchIndexElement property="name" type="Binary" order="ascending"/></fetchIndex>
+            </entity></model>
+            """
+        var findings: [Finding] = []
+        let model = try ManagedObjectModel(xmlContents: Array(source.utf8), file: "contents", findings: &findings)
+        #expect(try names(model) == (expected + ["Z_Item_both"]).sorted())
+        // What is compiled of it describes every index itself, and so does the model in a store.
+        let compiled = try ManagedObjectModel(modelCache: model.modelCache(), findings: &findings)
+        #expect(try names(compiled) == names(model))
+        // An archive that describes one has one.
+        let plain = try ManagedObjectModel(entities: model.entities)
+        #expect(try names(plain) == ["Z_Item_both", "Z_Item_byName"])
     }
 }

@@ -180,7 +180,7 @@ struct ModelArchiveWriter {
         if !entity.uniquenessConstraints.isEmpty {
             fields["NSUniqueTuples"] = nameLists(entity.uniquenessConstraints)
         }
-        let indexes = entity.effectiveFetchIndexes
+        let indexes = model.effectiveFetchIndexes(of: entity)
         if !indexes.isEmpty {
             fields["NSCompoundIndexes"] = nameLists(entity.effectiveCompoundIndexes)
             var references: [PropertyList] = []

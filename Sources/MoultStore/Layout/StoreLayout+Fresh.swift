@@ -36,7 +36,7 @@ extension StoreLayout {
         self = bare.with(
             indexes: indexes.definitions, triggers: rTrees.flatMap(\.triggers) + derived.triggers,
             virtualTables: rTrees.map(\.table), hasHistory: history,
-            noticed: indexes.findings + derived.findings + names)
+            noticed: indexes.findings + derived.findings + names + stored.columnFindings)
     }
 
     private static func check(_ level: FrameworkLevel, history: Bool) throws {

@@ -11,13 +11,19 @@ import Testing
     private enum Difference: String, CaseIterable {
         case noIndexes = "older compilers wrote no fetch index for an indexed attribute"
         case noEntityOfIndex = "the next compilers wrote such a fetch index without its entity"
+        case noSecondIndex =
+            "older compilers made no index of an attribute's name next to a fetch index of another name"
         case laterSource = "the source is of a later commit, with a fetch index of another name"
 
         /// Nil for a difference without a name.
         init?(_ differences: [Substring]) {
             let places = differences.map { String($0.prefix { $0 != ":" }) }
             let onlyHere = differences.allSatisfy { $0.hasSuffix(": only in the first") }
-            if onlyHere, places.allSatisfy({ $0.contains("Index") || $0.hasPrefix("/index ") }) {
+            let isOfIndexes = places.allSatisfy { $0.contains("NSFetchIndexDescriptions") || $0.hasPrefix("/index ") }
+            let indexes = differences.filter { $0.hasPrefix("/index ") }
+            if isOfIndexes, !onlyHere, !indexes.isEmpty, indexes.allSatisfy({ $0.hasSuffix(": only in the first") }) {
+                self = .noSecondIndex
+            } else if onlyHere, places.allSatisfy({ $0.contains("Index") || $0.hasPrefix("/index ") }) {
                 self = .noIndexes
             } else if places.allSatisfy({ $0.hasPrefix("/index ") }) {
                 self = .noEntityOfIndex
@@ -90,8 +96,8 @@ import Testing
         }
         print("\(equal) of \(total) compiled models equal object for object")
         for way in Difference.allCases { print("\(named[way] ?? 0): \(way.rawValue)") }
-        #expect(total == 58 && equal == 43)
-        #expect(named == [.noIndexes: 8, .noEntityOfIndex: 5, .laterSource: 2])
+        #expect(total == 58 && equal == 42)
+        #expect(named == [.noIndexes: 8, .noEntityOfIndex: 5, .noSecondIndex: 1, .laterSource: 2])
     }
 
     @Test func `a compiled model of the newest compilers is written again byte for byte`() throws {
@@ -195,7 +201,7 @@ import Testing
             do {
                 let file = try #require(CompiledModel(compiling: source).files.first)
                 let again = try ManagedObjectModel(compiled: file.bytes, findings: &findings)
-                #expect(again == model, "\(path)")
+                #expect(try again.withoutSecondIndexes == model.withoutSecondIndexes, "\(path)")
                 try bytes.write(to: URL(fileURLWithPath: own))
                 try Data(file.bytes).write(to: URL(fileURLWithPath: own + ".mom"))
                 sources += [source + "/contents", own]
@@ -250,7 +256,7 @@ import Testing
         }
         let equal = answers.count { $0 == nil }
         print("\(equal) of \(answers.count) different .mom files equal after decompiling and compiling")
-        #expect(answers.count * 2 == compiled.count && equal == 25)
+        #expect(answers.count * 2 == compiled.count && equal == 24)
         #expect(!answers.contains(.laterSource))
     }
 
@@ -347,6 +353,28 @@ import Testing
             let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
             hashes = try #require(object["NSManagedObjectModel_VersionHashes"] as? [String: [String: String]])
             checksums = object["NSManagedObjectModel_VersionChecksums"] as? [String: String] ?? [:]
+        }
+    }
+}
+
+extension ManagedObjectModel {
+    /// Without what today's compilers make of a fetch index of one attribute, ascending and under another name.
+    fileprivate var withoutSecondIndexes: ManagedObjectModel {
+        get throws {
+            let entities = entities.map { entity in
+                var entity = entity
+                let all = entity.fetchIndexes
+                let names = Set(entity.attributes.map(\.name))
+                entity.fetchIndexes = all.filter { index in
+                    !names.contains(index.name)
+                        || !all.contains { $0.name != index.name && $0.elements == index.elements }
+                }
+                return entity
+            }
+            return try ManagedObjectModel(
+                entities: entities, configurations: configurations, composites: composites,
+                fetchRequestTemplates: fetchRequestTemplates, versionIdentifiers: versionIdentifiers,
+                documentAttributes: documentAttributes, diagram: diagram)
         }
     }
 }

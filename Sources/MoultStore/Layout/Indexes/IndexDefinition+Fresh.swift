@@ -100,7 +100,9 @@ extension IndexDefinition {
                     "\(table.name)_\(columns.joined(separator: "_"))", on: table.name, columns: columns.map(\.sqlName))
             }
         }
-        return entity.effectiveFetchIndexes.compactMap { fetchIndex(of: $0, entity, table, layout, &findings) }
+        return layout.model.effectiveFetchIndexes(of: entity).compactMap {
+            fetchIndex(of: $0, entity, table, layout, &findings)
+        }
     }
 
     private static func fetchIndex(

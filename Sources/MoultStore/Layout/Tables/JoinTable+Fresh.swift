@@ -81,6 +81,23 @@ extension JoinTable {
         return columns
     }
 
+    /// The many-to-many relationships that an entity declares, each group with those whose key columns would have one
+    /// name; in the order in which a new store numbers them.
+    static func clashingEnds(of entity: EntityDescription, in model: ManagedObjectModel) -> [[RelationshipReference]] {
+        var groups: [(name: String, ends: [RelationshipReference])] = []
+        for relationship in entity.relationships {
+            guard let inverse = manyToManyInverse(of: relationship, in: model) else { continue }
+            let reference = RelationshipReference(entity: entity.name, name: relationship.name)
+            let name = inverse.name.uppercased()
+            if let place = groups.firstIndex(where: { $0.name == name }) {
+                groups[place].ends.append(reference)
+            } else {
+                groups.append((name, [reference]))
+            }
+        }
+        return groups.map(\.ends)
+    }
+
     private init(
         _ owner: RelationshipReference, _ inverse: RelationshipReference, model: ManagedObjectModel,
         numbering: EntityNumbering, names: [RelationshipReference: String]

@@ -14,6 +14,9 @@ struct StoredNames: Sendable, Equatable {
     var orderPositions: [RelationshipReference: Int] = [:]
     /// The relationships in ``owners`` whose entity had other properties when the table got its name.
     var uncertain: Set<RelationshipReference> = []
+    /// The relationships whose columns clash in another way than before, in a store that does not number such columns by
+    /// name.
+    private(set) var uncertainColumns: [[RelationshipReference]] = []
 
     /// The names of an existing store.
     init(of layout: StoreLayout) {
@@ -44,6 +47,7 @@ struct StoredNames: Sendable, Equatable {
         -> StoredNames
     {
         var names = StoredNames()
+        var formers: [RelationshipReference: RelationshipReference] = [:]
         for entity in mapping.entityMappings {
             guard let from = entity.sourceEntityName.flatMap(source.entity),
                 let to = entity.destinationEntityName.flatMap(destination.entity)
@@ -58,6 +62,7 @@ struct StoredNames: Sendable, Equatable {
                 else { continue }
                 let before = RelationshipReference(entity: old, name: former)
                 let after = RelationshipReference(entity: new, name: name)
+                formers[after] = before
                 if owners.contains(before) { names.owners.insert(after) }
                 // The entity that declares them decides, not one that inherits them.
                 if owners.contains(before), !isUnchanged, to.name == new { names.uncertain.insert(after) }
@@ -65,7 +70,50 @@ struct StoredNames: Sendable, Equatable {
                 if let position = orderPositions[before] { names.orderPositions[after] = position }
             }
         }
+        names.forgetClashes(source, destination, formers, in: self)
         return names
+    }
+
+    /// Takes away the choices of columns that clash with others than before: Core Data names these as in a new store.
+    private mutating func forgetClashes(
+        _ source: ManagedObjectModel, _ destination: ManagedObjectModel,
+        _ formers: [RelationshipReference: RelationshipReference], in store: StoredNames
+    ) {
+        let before = source.entities.flatMap { JoinTable.clashingEnds(of: $0, in: source) }
+        for family in destination.entities.flatMap({ JoinTable.clashingEnds(of: $0, in: destination) }) {
+            let former = Set(family.compactMap { formers[$0] })
+            guard former.count < family.count || !before.contains(where: { Set($0) == former }) else { continue }
+            for reference in family { suffixes[reference] = nil }
+            let isNumberedOtherwise = before.contains { earlier in
+                let numbers = earlier.compactMap { store.suffixes[$0] }
+                return !former.isDisjoint(with: earlier) && numbers != numbers.sorted()
+            }
+            if family.count > 1, isNumberedOtherwise { uncertainColumns.append(family) }
+        }
+        let lists = Dictionary(grouping: source.entities.flatMap { $0.listedToOnes(in: source) }, by: \.entity)
+        for (_, ends) in Dictionary(
+            grouping: destination.entities.flatMap { $0.listedToOnes(in: destination) }, by: \.entity)
+        {
+            let former = Set(ends.compactMap { formers[$0] })
+            guard former.count < ends.count || !lists.values.contains(where: { Set($0) == former }) else { continue }
+            for reference in ends { orderPositions[reference] = nil }
+        }
+    }
+
+    /// What it means that no rule is known for the columns of relationships that clash.
+    var columnFindings: [Finding] {
+        uncertainColumns.map { family in
+            let names = family.map(\.place).joined(separator: " and ")
+            return Finding(
+                code: "join-name-uncertain", severity: .warning, place: family[0].place,
+                message:
+                    "It is not known which suffixes the join table columns of \(names) get: the store does not number "
+                    + "them by name, and the relationships whose columns would have one name change. Moult numbers them by "
+                    + "name. Core Data may expect other names.",
+                remedy:
+                    "Open the store with Core Data once and check these relationships before you ship it. No rows are lost."
+            )
+        }
     }
 }
 
@@ -104,6 +152,19 @@ extension JoinTable {
             remedy:
                 "Open the store with Core Data once and check both relationships before you ship it. No rows are lost."
         )
+    }
+}
+
+extension EntityDescription {
+    /// The to-one relationships that it declares whose objects stand in a list at the other end.
+    fileprivate func listedToOnes(in model: ManagedObjectModel) -> [RelationshipReference] {
+        relationships.filter { relationship in
+            guard !relationship.isToMany, !relationship.isTransient, let inverse = model.inverse(of: relationship)
+            else {
+                return false
+            }
+            return inverse.isToMany && inverse.isOrdered
+        }.map { RelationshipReference(entity: name, name: $0.name) }
     }
 }
 
