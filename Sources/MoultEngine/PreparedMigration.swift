@@ -114,7 +114,8 @@ package struct PreparedMigration: Sendable {
     }
 
     private init(_ look: Look, _ versions: ModelVersions, _ options: Options, _ system: any System) {
-        (store, plan, bound, storeFindings) = (look.path, look.plan, look.bound, look.snapshot.findings)
+        (store, plan, bound) = (look.path, look.plan, look.bound)
+        storeFindings = look.snapshot.findings + look.renames
         (size, usesWAL) = (look.snapshot.file.size, look.snapshot.file.journalMode == .wal)
         continuesEarlierCall = look.continuesEarlierCall
         self.options = options
@@ -129,6 +130,8 @@ package struct PreparedMigration: Sendable {
         let plan: MigrationPlan
         let bound: BoundPlan?
         let continuesEarlierCall: Bool
+        /// The renames that Core Data forbids in a store that is mirrored.
+        let renames: [Finding]
 
         init(
             _ connection: Connection, at path: String, header: [UInt8]?, _ versions: ModelVersions,
@@ -136,12 +139,27 @@ package struct PreparedMigration: Sendable {
         ) throws {
             self.path = path
             let snapshot = try StoreSnapshot(connection, header: header)
-            try PreparedMigration.refuse(snapshot, options)
-            let plan = try MigrationPlan(
-                versions, from: snapshot.metadata.hashes ?? VersionHashes(read: [:]),
-                identifiers: snapshot.metadata.versionIdentifiers, to: target, answers: options.answers,
-                registered: options.registered + (try options.registry.stages(in: versions)),
-                stops: options.stopsAtEachVersion, as: options.part)
+            func planned() throws -> MigrationPlan {
+                try MigrationPlan(
+                    versions, from: snapshot.metadata.hashes ?? VersionHashes(read: [:]),
+                    identifiers: snapshot.metadata.versionIdentifiers, to: target, answers: options.answers,
+                    registered: options.registered + (try options.registry.stages(in: versions)),
+                    stops: options.stopsAtEachVersion, as: options.part)
+            }
+            do {
+                try PreparedMigration.refuse(snapshot, options)
+            } catch var error as MigrationError where error.code == .cloudKit {
+                // Then the app cannot migrate it either.
+                if let rename = try? planned().cloudKitFindings(in: versions).first {
+                    error.message += " \(rename.message)"
+                    error.remedy =
+                        "\(rename.remedy) Otherwise \(options.remedies.allowingCloudKit), and open the store without "
+                        + "mirroring."
+                }
+                throw error
+            }
+            let plan = try planned()
+            renames = snapshot.cloudKitTables.isEmpty ? [] : plan.cloudKitFindings(in: versions)
             let known = options.continuesEarlierCall ? try MigrationCheckpoint.rowFacts(of: path, plan, system) : nil
             bound = try plan.passes.first.map { pass in
                 try PreparedMigration.bind(

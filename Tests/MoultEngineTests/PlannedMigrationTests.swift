@@ -258,6 +258,29 @@ struct PlannedMigrationTests {
         #expect(try StoreAudit(path, model: versions.versions[1].model).isSound)
     }
 
+    @Test func `a rename that Core Data forbids in a mirrored store is named before anything is migrated`() throws {
+        let renamed = EntityDescription(
+            name: "Person", attributes: [.init(name: "title", type: .string, renamingIdentifier: "name")],
+            renamingIdentifier: "User")
+        let versions = try Self.versions(
+            [EntityDescription(name: "User", attributes: [.init(name: "name", type: .string)])], [renamed])
+        let folder = try ScratchFolder()
+        let path = folder.path + "/Forum.sqlite"
+        try StoreMaker(versions.versions[0]).make(at: path)
+        let unmirrored = try PreparedMigration(path, versions: versions)
+        #expect(!unmirrored.storeFindings.contains { $0.code == "cloudkit-rename" })
+        _ = try SQLiteShell.run(
+            path, "CREATE TABLE ANSCKRECORDMETADATA ( Z_PK INTEGER PRIMARY KEY, ZENTITYID INTEGER, ZENTITYPK INTEGER )")
+        let error = #expect(throws: MigrationError.self) { try PreparedMigration(path, versions: versions) }
+        #expect(error?.code == .cloudKit && error?.message.contains("forbids renaming") == true)
+        // That the app migrates the store would be no way out.
+        #expect(error?.remedy.contains("Let the app migrate it") == false)
+        let prepared = try PreparedMigration(path, versions: versions, options: .init(allowsCloudKit: true))
+        let named = prepared.storeFindings.filter { $0.code == "cloudkit-rename" && $0.severity == .warning }
+        #expect(named.map(\.place).sorted() == ["Person", "Person.title"])
+        #expect(named.allSatisfy { $0.message.contains("forbids renaming") && $0.remedy.contains("Keep ") })
+    }
+
     @Test func `a plan is refused where the store has changed since`() throws {
         let versions = try Self.versions(
             [Self.user(), Self.post()], [Self.user([.init(name: "age", type: .integer16)]), Self.post()])

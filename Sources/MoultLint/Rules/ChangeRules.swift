@@ -119,12 +119,28 @@ enum ChangeRules {
             .entityRemoved, .entityRenamed, .attributeRemoved, .attributeRenamed, .relationshipRemoved,
             .relationshipRenamed, .type, .cardinality, .destination,
         ]
-        return changes(step, kinds) { $0.isHashed }.map { change in
+        // A rule of its own names renames where the model says that it is used with CloudKit.
+        let renames = step.newer.model.isUsedWithCloudKit ? forbiddenRenames(step) : []
+        return changes(step, kinds) { $0.isHashed && !renames.contains($0) }.map { change in
             match(
                 change, step,
                 remedy: "Keep the old part as it was, add a new one next to it, and let the app write both while older "
                     + "versions of it are in use.")
         }
+    }
+
+    /// The renames in a model that says that it is used with CloudKit.
+    static func renamedWithCloudKit(_ step: LintStep) -> [LintMatch] {
+        guard step.newer.model.isUsedWithCloudKit else { return [] }
+        return forbiddenRenames(step).map { change in
+            var match = match(change, step, remedy: change.remedyForCloudKit)
+            match.message += " \(ModelChange.forbiddenByCloudKit)"
+            return match
+        }
+    }
+
+    private static func forbiddenRenames(_ step: LintStep) -> [ModelChange] {
+        step.diff.renamesForbiddenByCloudKit(in: step.newer.model)
     }
 
     static func olderProcesses(_ step: LintStep) -> [LintMatch] {

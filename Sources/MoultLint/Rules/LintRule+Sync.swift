@@ -19,6 +19,7 @@ extension LintRule {
     private static func configurations(_ members: String) -> String {
         "\n<configuration name=\"Cloud\" usedWithCloudKit=\"YES\">\n\(members)</configuration>"
     }
+    private static let cloud = configurations("    <memberEntity name=\"Post\"/>\n")
     private static let onDevice =
         "The store does not load: error 134060, and the log lists what CloudKit does not support."
 
@@ -136,5 +137,26 @@ extension LintRule {
             failing: LintExample(
                 from: "<entity name=\"Post\"/>", to: title),
             corrected: LintExample(title), check: .step(ChangeRules.olderProcesses)),
+        LintRule(
+            "SYNC011", .error, "Rename with CloudKit",
+            meaning: """
+                A model that is used with CloudKit renames an entity, an attribute or a relationship. Core Data refuses to \
+                open the mirrored store ("CloudKit integration forbids renaming"): the schema in the production environment \
+                of CloudKit and older versions of the app keep the old name.
+                """,
+            onDevice: onDevice,
+            remedy: "Keep the old part, add a new one next to it, and write both while older versions are in use.",
+            failing: LintExample(
+                from: title + cloud,
+                to: post("<attribute name=\"headline\" optional=\"YES\" attributeType=\"String\" elementID=\"title\"/>")
+                    + cloud),
+            corrected: LintExample(
+                from: title + cloud,
+                to: """
+                    <entity name="Post">
+                        <attribute name="title" optional="YES" attributeType="String"/>
+                        <attribute name="headline" optional="YES" attributeType="String"/>
+                    </entity>
+                    """ + cloud), check: .step(ChangeRules.renamedWithCloudKit)),
     ]
 }

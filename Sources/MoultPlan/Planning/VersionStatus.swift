@@ -96,6 +96,7 @@ extension ModelVersions {
     /// - Throws: `noPath`.
     package func target(named name: String?) throws(MigrationError) -> Int {
         if let name { return try knownPosition(of: name) }
+        if let currentFault { throw currentFault }
         if let current = currentName.flatMap(position(named:)) { return current }
         guard !versions.isEmpty else {
             throw MigrationError(
