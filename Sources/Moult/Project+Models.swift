@@ -19,7 +19,7 @@ extension Project {
     }
 
     private func version(named name: String) throws -> ModelVersion {
-        versions.versions[try versions.target(named: name)]
+        versions.versions[try versions.target(named: name)].named(name)
     }
 
     /// Checks the models by rules: released versions, inference, data, sync, source and shape.

@@ -47,7 +47,8 @@ public struct Project: Sendable {
         self.registry = registry
         versions = ModelVersions(try ModelBundle(modelOrStoreAt: path, order: order))
         let answers = AnswersFile.path(besideModelAt: path)
-        if try POSIXSystem().exists(answers) { try addAnswers(contentsOf: answers) }
+        // A link to nothing is not the same as no file.
+        if try POSIXSystem().exists(answers) || POSIXSystem().isLink(answers) { try addAnswers(contentsOf: answers) }
     }
 
     /// The versions that a program has made itself, such as those of its Swift types.

@@ -106,7 +106,7 @@ struct AnswerSession {
         }
         let (older, newer) = (edge.from, edge.to)
         let names = place.split(separator: ".", maxSplits: 1).map(String.init)
-        guard let model = versions.position(named: newer).map({ versions.versions[$0].model }),
+        guard let model = versions.position(named: newer).map({ versions.versions[$0].named(newer).model }),
             let entity = names.first.flatMap(model.entity),
             let attribute = names.last.flatMap({ model.attribute($0, of: entity) })
         else { throw invocation.wrong("\(newer) has no attribute \(place).") }

@@ -65,6 +65,31 @@ extension Invocation {
         return ModelVersions(versions: [own], currentName: own.name)
     }
 
+    /// Refuses a verb whose goal is a version, where no model says which versions there are: the store's own model has no
+    /// version but the store's, so that nothing would ever be left to do.
+    ///
+    /// - Throws: `usage`, which names the models next to the store; what reading its own model throws.
+    func requireModel() throws {
+        guard self[value: .model] == nil, registry.models == nil, let store = self[Operand.store] else { return }
+        // What is wrong with the store itself comes first.
+        _ = try ModelVersion(ownOfStore: store)
+        let folders = Set([Path.folder(of: store), "."]).sorted()
+        let found = folders.flatMap { folder in
+            ModelBundle.paths(in: folder).map { folder == "." ? $0 : Path.join(folder, $0) }
+        }
+        let command = "\(Program.name) \(path) \(store.shellQuoted)"
+        throw MigrationError(
+            .usage,
+            "\(Program.name) \(path) needs --model: the model inside the store has no version but the store's own.",
+            place: store,
+            remedy: found.count == 1
+                ? "Name the model next to the store: \(command) --model \(found[0].shellQuoted)"
+                : "Name the model with all its versions: "
+                    + (found.isEmpty
+                        ? "\(command) --model PATH"
+                        : found.map { "--model \($0.shellQuoted)" }.joined(separator: " or ")))
+    }
+
     /// The versions that a store may have come through: where `--model` names another store, the one inside the verb's
     /// own store comes first, so that there is a way from it.
     package func versionsOnTheWay(_ console: Console) throws -> ModelVersions {
@@ -92,19 +117,16 @@ extension Invocation {
                 .usage, "The model has no version \(name).\(near)",
                 remedy: "Its versions are: \(names.joined(separator: ", ")).")
         }
-        return versions.versions[position]
+        return versions.versions[position].named(name)
     }
 
     /// The version that `option` names; the bundle's current version, otherwise the newest, where it was not given.
     package func version(_ option: Option, in versions: ModelVersions) throws -> ModelVersion {
         if let name = self[value: option] { return try version(named: name, in: versions) }
-        if let name = versions.currentName, let position = versions.position(named: name) {
-            return versions.versions[position]
-        }
-        guard let newest = versions.versions.last else {
+        guard !versions.versions.isEmpty else {
             throw MigrationError(.modelNotFound, "The model has no versions.", remedy: "Name another model.")
         }
-        return newest
+        return versions.versions[try versions.target(named: nil)]
     }
 }
 

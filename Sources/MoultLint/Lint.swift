@@ -52,7 +52,7 @@ package struct Lint: Sendable {
     private func matches(_ check: (LintVersion) -> [LintMatch], in subject: LintSubject) -> [LintMatch] {
         subject.openVersions.reversed().flatMap { version in
             let matches = check(version)
-            guard subject.isReleased(version.checksum) else { return matches }
+            guard subject.isReleased(version.version) else { return matches }
             return matches.map { match in
                 var match = match
                 match.remedy = "\(version.name) is released, so add a new version and correct it there. \(match.remedy)"

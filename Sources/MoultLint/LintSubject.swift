@@ -40,7 +40,7 @@ package struct LintSubject: Sendable {
         readerFindings = bundle.findings.filter { !Self.lockCodes.contains($0.code) }
         let nodes = ModelVersions(bundle)
         let start = rows.flatMap { nodes.position(named: $0.version) }
-        steps = try nodes.steps(answers: answers).enumerated().map { place, step in
+        let migrations = try nodes.steps(answers: answers).enumerated().map { place, step in
             let (older, newer) = (nodes.versions[place], nodes.versions[place + 1])
             let isOnTheWay = start.map { place >= $0 } ?? false
             return LintStep(
@@ -50,6 +50,9 @@ package struct LintSubject: Sendable {
                 },
                 rows: isOnTheWay ? rows?.counts ?? [:] : [:])
         }
+        var unnoticed: [LintStep] = []
+        for node in nodes.versions { unnoticed += try LintStep.all(amongNamesakesOf: node) }
+        steps = unnoticed + migrations
     }
 
     private static let lockCodes: Set<String> = [
@@ -57,22 +60,24 @@ package struct LintSubject: Sendable {
         "version-not-locked", "model-not-locked",
     ]
 
-    /// Whether a version with these hashes was released.
-    func isReleased(_ checksum: [UInt8]) -> Bool {
-        releases.contains { release in release.versions.contains { $0.checksum == checksum } }
+    /// Whether a version was released. Another with equal hashes, under another name and with other contents, is not it.
+    func isReleased(_ version: ModelVersion) -> Bool {
+        let checksum = version.hashes.checksum
+        let same = releases.flatMap(\.versions).filter { $0.checksum == checksum }
+        if same.isEmpty || same.contains(where: { version.name == $0.name }) { return !same.isEmpty }
+        let fingerprint = ModelFingerprint(of: version.model).bytes
+        return same.contains { $0.fingerprint == fingerprint }
     }
 
     /// The versions that can still be edited, and the newest one in any case.
     var openVersions: [LintVersion] {
         guard let newest = versions.last else { return [] }
-        let unreleased = releases.isEmpty ? [] : versions.dropLast().filter { !isReleased($0.checksum) }
+        let unreleased = releases.isEmpty ? [] : versions.dropLast().filter { !isReleased($0.version) }
         return unreleased + [newest]
     }
 
     /// The steps to versions that can still be edited.
-    var openSteps: [LintStep] {
-        releases.isEmpty ? steps : steps.filter { !isReleased($0.newer.hashes.checksum) }
-    }
+    var openSteps: [LintStep] { releases.isEmpty ? steps : steps.filter { !isReleased($0.newer) } }
 }
 
 /// One version of a model, with its file.
@@ -102,6 +107,21 @@ package struct LintStep: Sendable {
     let isRegistered: Bool
     /// The objects of a store that will take this step, by entity; empty without a store.
     let rows: [String: Int64]
+
+    /// Those between versions of equal hashes, which no store takes.
+    fileprivate static func all(amongNamesakesOf node: ModelVersion) throws(MigrationError) -> [LintStep] {
+        var steps: [LintStep] = []
+        var chain = node.namesakes + [node]
+        chain.reverse()
+        while let older = chain.popLast(), let newer = chain.last {
+            let correspondence = try Correspondence(from: older, to: newer)
+            steps.append(
+                LintStep(
+                    older: older, newer: newer, diff: ModelDiff(correspondence),
+                    inferred: try InferredMapping(correspondence), isRegistered: false, rows: [:]))
+        }
+        return steps
+    }
 
     /// The places that a question or a refusal is about, with those that may have been renamed.
     var openPlaces: Set<String> {

@@ -40,9 +40,10 @@ package struct ChangelogReport: Sendable {
     package var lines: [String] {
         var lines = ["# Changes of the model"]
         for entry in entries {
-            lines += ["", "## \(heading(entry.version))", ""]
-            lines += entry.diff.hashed.map(Self.line)
-            if !entry.isInferred { lines += ["- The mapping from \(entry.diff.from.inMarkdown) is not inferred."] }
+            var migrated = entry.diff.hashed.map(Self.line)
+            if !entry.isInferred { migrated += ["- The mapping from \(entry.diff.from.inMarkdown) is not inferred."] }
+            if entry.diff.isEmpty { migrated = ["Nothing has changed."] }
+            lines += ["", "## \(heading(entry.version))"] + (migrated.isEmpty ? [] : [""] + migrated)
             guard !entry.diff.unhashed.isEmpty else { continue }
             lines += ["", "Without a migration:", ""] + entry.diff.unhashed.map(Self.line)
         }
@@ -56,8 +57,7 @@ package struct ChangelogReport: Sendable {
     }
 
     private func heading(_ version: ModelVersion) -> String {
-        let names = version.names.map(\.inMarkdown).joined(separator: ", ")
-        return version.names.contains { $0 == currentName } ? "\(names) (current)" : names
+        version.name.inMarkdown + (version.name == currentName ? " (current)" : "")
     }
 
     private static func line(_ change: ModelChange) -> String {

@@ -38,8 +38,8 @@ struct StoreModelVerbTests {
     }
 
     @Test(arguments: [
-        ["status"], ["plan"], ["migrate"], ["migrate", "--dry-run"], ["validate"], ["validate", "--full"],
-        ["repair"], ["repair", "--dry-run"], ["downgrade"], ["doctor"], ["inspect"], ["dump"], ["finish"],
+        ["status"], ["plan"], ["validate"], ["validate", "--full"], ["repair"], ["repair", "--dry-run"], ["doctor"],
+        ["inspect"], ["dump"], ["finish"],
         ["backup", "create"], ["quarantine", "restore", "--all"],
     ])
     func `every verb that works on a store takes it where no model is named`(verb: [String]) throws {
@@ -49,6 +49,31 @@ struct StoreModelVerbTests {
         #expect(result.exit == 0, "\(result)")
         let store = moult.folder.path + "/forum.sqlite"
         #expect(try SQLiteShell.run(store, "SELECT count(*) FROM ZPOST; PRAGMA quick_check") == "200\nok\n")
+    }
+
+    @Test(arguments: [
+        ["migrate"], ["migrate", "--dry-run"], ["migrate", "--into", "new.sqlite"], ["migrate", "--budget", "10s"],
+        ["downgrade"], ["mirror", "start", "--at", "new.sqlite"],
+    ])
+    func `a verb whose goal is a version names the model next to the store, and takes none by itself`(
+        verb: [String]
+    ) throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let words = verb.prefix { !$0.hasPrefix("-") }
+        let options = verb.dropFirst(words.count)
+        let result = try moult.run(Tool.path, words + ["forum.sqlite"] + options)
+        #expect(result.exit == 2 && result.output.isEmpty, "\(result)")
+        #expect(result.errors.contains("forum.sqlite --model Forum.xcdatamodeld"), "\(result)")
+        #expect(try SQLiteShell.run(moult.folder.path + "/forum.sqlite", "SELECT count(*) FROM ZTHREAD") != "")
+        // The remedy, followed.
+        let named = try moult.run(Tool.path, words + ["forum.sqlite", "--model", "Forum.xcdatamodeld"] + options)
+        #expect(named.exit == 0 || verb == ["downgrade"], "\(named)")
+        // In another folder too, and where there is no model or more than one.
+        #expect(
+            try moult.shell("mkdir a b && mv forum.sqlite a && cp -r Forum.xcdatamodeld a/Old.xcdatamodeld").exit == 0)
+        let two = try moult.run(Tool.path, words + ["a/forum.sqlite"] + options)
+        #expect(
+            two.exit == 2 && two.errors.contains("--model Forum.xcdatamodeld or --model a/Old.xcdatamodeld"), "\(two)")
     }
 
     @Test func `inspect names its entities, with their rows, and does without a model where there is none`() throws {

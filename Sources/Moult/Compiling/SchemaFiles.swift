@@ -20,12 +20,12 @@ package struct SchemaFiles {
         var names: [String] = []
         var models: [(name: String, model: ManagedObjectModel)] = []
         for version in versions.versions {
-            let text = version.model.json.indented + "\n"
-            // A node of several names has one model.
+            // A node of several names has a model for each.
             for name in version.names.reversed() {
+                let model = version.named(name).model
                 names.append(name)
-                models.append((name, version.model))
-                files.append((Path.join(folder, "\(name).json"), text))
+                models.append((name, model))
+                files.append((Path.join(folder, "\(name).json"), model.json.indented + "\n"))
             }
         }
         let sources = try SourceFiles(bundle: models, currentName: versions.currentName ?? names.last)

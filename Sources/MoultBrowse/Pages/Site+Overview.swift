@@ -136,10 +136,11 @@ extension Site {
         let diagram: Diagram
         if request.query["kind"] == "difference" {
             let project = try project()
-            guard let from = request.query["from"].flatMap(project.versions.position(named:)),
-                let to = request.query["to"].flatMap(project.versions.position(named:))
+            func version(_ name: String) -> ModelVersion? {
+                project.versions.position(named: name).map { project.versions.versions[$0].named(name) }
+            }
+            guard let older = request.query["from"].flatMap(version), let newer = request.query["to"].flatMap(version)
             else { throw MigrationError(.usage, "The model has no such versions.", remedy: "Load the plan again.") }
-            let (older, newer) = (project.versions.versions[from], project.versions.versions[to])
             diagram = try Diagram(
                 from: older, to: newer, try ModelDiff(from: older, to: newer, answers: project.answers))
         } else {

@@ -15,7 +15,9 @@ extension Verb {
             "moult changelog Forum.xcdatamodeld", "moult changelog Forum.xcdatamodeld --json",
         ]
     ) { invocation, console in
-        let versions = try invocation.operandVersions(console)
+        let bundle = try invocation.operandBundle(console)
+        console.say(bundle.findings)
+        let versions = ModelVersions(oneByOne: bundle)
         let steps = try versions.steps(answers: try invocation.answers(for: versions, console))
         let report = ChangelogReport(versions, steps)
         console.print(report.document) { _ in report.lines.map(\.printable) }

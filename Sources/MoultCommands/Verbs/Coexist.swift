@@ -19,8 +19,8 @@ extension Verb {
         let bundle = ModelVersions(try ModelBundle(modelOrStoreAt: try invocation.required(compared)))
         let model = try invocation.version(version, in: bundle)
         let types = try invocation.versionsIfKnown(console).map { versions in
-            try versions.currentName.flatMap { versions.position(named: $0) }.map { versions.versions[$0] }
-                ?? versions.versions.last ?? { throw invocation.wrong("The types have no version.") }()
+            guard !versions.versions.isEmpty else { throw invocation.wrong("The types have no version.") }
+            return versions.versions[try versions.target(named: nil)]
         }
         let report = try Coexistence(of: model, with: types)
         let names = (model.name, types?.name ?? "the generated classes")

@@ -85,6 +85,7 @@ extension Verb {
             }
             return try SourceFiles(version.model, defaults: defaults)
         }
+        if let fault = bundle.currentFault { throw fault }
         // The version inside a store is called after the app's own number, which need not be a name.
         let versions = bundle.versions.map { (name: isStore ? name : $0.name, model: $0.model) }
         let current = isStore ? name : bundle.currentName ?? versions.last?.name

@@ -21,6 +21,7 @@ extension Verb {
         examples: ["moult downgrade forum.sqlite --to Forum --model Forum.xcdatamodeld --dry-run"]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
+        try invocation.requireModel()
         let migrator = invocation.migrator
         try invocation.heal(store)
         let versions = try invocation.versions(console)

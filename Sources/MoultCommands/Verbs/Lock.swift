@@ -33,6 +33,7 @@ extension Verb {
                 findings.append(.noLockFile(path))
             }
         } else {
+            if let fault = bundle.currentFault { throw fault }
             if !invocation[again] { try refuseChanges(findings, path) }
             var lock = bundle.lock ?? ModelLock()
             try lock.pin(bundle)

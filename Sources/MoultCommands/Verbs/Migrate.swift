@@ -65,6 +65,7 @@ extension Verb {
     ]
 
     static func migrate(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        try invocation.requireModel()
         let profiled = try ProfiledRun(invocation)
         if let budget = try invocation.seconds(.budget) { return try migrate(invocation, within: budget, console) }
         let path = try invocation.newStore()
@@ -154,5 +155,5 @@ extension Option {
 
 extension PreparedMigration {
     /// What the store says against it without standing in its way.
-    var warnings: [Finding] { (bound?.rowFindings ?? []).filter { $0.severity == .warning } }
+    var warnings: [Finding] { (storeFindings + (bound?.rowFindings ?? [])).filter { $0.severity == .warning } }
 }

@@ -24,6 +24,7 @@ extension Verb {
         operands: [.store], options: mirrorInput + [place],
         examples: ["moult mirror start forum.sqlite --model Forum.xcdatamodeld --at forum-new.sqlite"]
     ) { invocation, console in
+        try invocation.requireModel()
         let (versions, options) = try invocation.migrationInput(console)
         let mirror = try StoreMirror.start(
             try invocation.required(Operand.store), versions: versions, to: invocation[value: .target],

@@ -48,6 +48,7 @@ open class PersistentContainer: @unchecked Sendable {
     ///
     /// - Throws: `modelNotFound` if there are none.
     public convenience init(name: String, versions: ModelVersions) throws {
+        if let fault = versions.currentFault { throw fault }
         guard let current = versions.current else {
             throw MigrationError(
                 .modelNotFound, "The model \(name) has no versions.", place: name,

@@ -6,7 +6,9 @@ extension ManagedObjectModel {
     ///
     /// - Throws: `modelNotFound` if there is no model, `modelInvalid` and `fileNotReadable` if it cannot be read.
     public init(contentsOf url: URL) throws {
-        guard let current = try ModelVersions(contentsOf: url).current else {
+        let versions = try ModelVersions(contentsOf: url)
+        if let fault = versions.currentFault { throw fault }
+        guard let current = versions.current else {
             throw MigrationError.modelNotFound(at: url)
         }
         self = current.model

@@ -7,13 +7,13 @@ extension ModelVersions {
         self.init(joining: versions, currentName: models.last?.name)
     }
 
-    /// The version that the bundle calls current, otherwise the last.
+    /// The version that the bundle calls current, otherwise the last; nil if it cannot be read which one is current.
     public var current: ModelVersion? {
-        currentName.flatMap { self[$0] } ?? versions.last
+        currentFault == nil ? currentName.flatMap { self[$0] } ?? versions.last : nil
     }
 
     /// The version that goes by `name`.
     public subscript(name: String) -> ModelVersion? {
-        position(named: name).map { versions[$0] }
+        position(named: name).map { versions[$0].named(name) }
     }
 }

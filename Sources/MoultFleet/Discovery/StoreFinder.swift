@@ -90,7 +90,12 @@ struct StoreFinder {
     }
 
     private func walk(_ folder: String, _ names: [String: String]) throws {
-        guard let entries = try? system.entries(of: folder) else { return }
+        let entries: [FolderEntry]
+        do {
+            entries = try system.entries(of: folder)
+        } catch let error as MigrationError {
+            return miss(error)
+        }
         for entry in entries where entry.kind == .file {
             try take(Candidate(path: Path.join(folder, entry.name), name: names[entry.name]))
         }

@@ -44,7 +44,13 @@ package struct ShardFolder: Sendable {
         for entry in try system.entries(of: path) where entry.kind == .file && entry.name.hasSuffix(".json") {
             guard let number = Int(entry.name.dropLast(5)) else { continue }
             let file = Path.join(path, entry.name)
-            guard let bytes = try? system.read(file) else { continue }
+            let bytes: [UInt8]
+            do {
+                bytes = try system.read(file)
+            } catch let error as MigrationError {
+                if error.code != .fileNotFound { contents.torn.append(file) }
+                continue
+            }
             if let result = FleetResult(bytes), result.number == number {
                 contents.results[number] = result
             } else {

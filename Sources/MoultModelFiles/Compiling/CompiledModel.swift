@@ -47,6 +47,7 @@ package struct CompiledModel: Sendable {
         isBundle = ModelFolder.isFolder(source.path) == true && source.path.fileExtension != "xcdatamodel"
         let models = outcomes.compactMap { outcome in outcome.version.map { (outcome.name, $0) } }
         var info = VersionInfo(hashes: Dictionary(models.map { ($0, $1.hashes) }) { first, _ in first })
+        if let fault = source.currentFault { throw fault }
         // Apple's compiler names the current version only where a bundle does.
         if ModelFolder.isFolder(source.path + "/.xccurrentversion") == false { info.currentName = source.currentName }
         versionInfo = info

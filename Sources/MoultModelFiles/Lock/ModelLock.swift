@@ -87,7 +87,7 @@ extension ModelLock {
     /// - Throws: `MigrationError` with code `lockFileMismatch` for a file that is no lock file.
     package init?(besideModelAt modelPath: String) throws {
         let path = Self.path(besideModelAt: modelPath)
-        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        guard ModelFolder.mayExist(path) else { return nil }
         try self.init(json: ModelFolder.bytes(at: path), place: path)
     }
 

@@ -8,6 +8,8 @@ package struct ModelBundle: Sendable {
     package let versions: [ModelVersion]
     /// The version the bundle calls current.
     package let currentName: String?
+    /// Why that is not known although one is marked.
+    package private(set) var currentFault: MigrationError?
     /// The lock file that speaks of these models, if there is one.
     package let lock: ModelLock?
     /// What was noticed while reading, and what the lock file says of it.
@@ -42,6 +44,7 @@ package struct ModelBundle: Sendable {
         try Self.check(order ?? [], against: unordered, path: source.path)
         versions = Self.ordered(unordered, by: order ?? locked)
         currentName = source.currentName
+        currentFault = source.currentFault
         let lockFindings = lock?.check(versions, of: source.path) ?? []
         let listFindings = source.versionInfo?.findings(
             against: unordered, place: source.path + "/VersionInfo.plist")
@@ -51,6 +54,14 @@ package struct ModelBundle: Sendable {
         findings =
             lockFindings + source.findings + (listFindings ?? []) + optimisedFindings
             + [Finding](ofVersions: oldestFirst)
+    }
+
+    /// The names of the bundles of versions in a folder, those that Xcode compiles first; empty for a folder that cannot be
+    /// read.
+    package static func paths(in folder: String) -> [String] {
+        let names = ((try? ModelFolder.entries(of: folder)) ?? []).map(\.fileName)
+        let sources = names.filter { $0.fileExtension == "xcdatamodeld" }
+        return sources.isEmpty ? names.filter { $0.fileExtension == "momd" } : sources
     }
 
     /// The versions at a path that are XML, whether or not they can be read; empty if there is no model.
@@ -65,9 +76,11 @@ package struct ModelBundle: Sendable {
     package init(_ versions: ModelVersions, inFolder path: String = ".") throws {
         self.path = path
         self.versions = versions.versions.flatMap { version in
-            version.names.map { ModelVersion(names: [$0], model: version.model) }
+            // A node's newest name comes first.
+            version.names.reversed().map { ModelVersion(names: [$0], model: version.named($0).model) }
         }
         currentName = versions.currentName
+        currentFault = versions.currentFault
         lock = try ModelLock(besideModelAt: path)
         findings = (lock?.check(self.versions, of: path) ?? []) + versions.findings
     }

@@ -1,11 +1,5 @@
 import MoultModel
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// One file that holds one version of a model.
 struct ModelFile: Sendable {
     enum Form: Sendable {
@@ -82,11 +76,10 @@ extension ModelFile {
     init?(modelFolder path: String) {
         let name = path.fileStem
         let contents = path + "/contents"
-        // A link that leads nowhere is a version that cannot be read, not a version that is missing.
-        let isLink = (try? FileManager.default.destinationOfSymbolicLink(atPath: contents)) != nil
-        if isLink || FileManager.default.fileExists(atPath: contents) {
+        // What cannot be read is a version all the same.
+        if ModelFolder.mayExist(contents) {
             self.init(name: name, path: contents, form: .xml)
-        } else if FileManager.default.fileExists(atPath: path + "/elements") {
+        } else if ModelFolder.mayExist(path + "/elements") {
             self.init(name: name, path: path + "/elements", form: .elements)
         } else {
             return nil

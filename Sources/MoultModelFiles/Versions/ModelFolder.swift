@@ -19,13 +19,13 @@ enum ModelFolder {
 
     /// - Throws: `MigrationError` with code `fileNotFound` or `fileNotReadable`.
     static func bytes(at path: String) throws -> [UInt8] {
-        guard FileManager.default.fileExists(atPath: path) else {
+        // A FIFO would wait for somebody at its other end.
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            guard errno == ENOENT || errno == ENOTDIR else { throw unreadable(path) }
             throw MigrationError(
                 .fileNotFound, "There is no file at this path.", place: path, remedy: "Check the path.")
         }
-        // A FIFO would wait for somebody at its other end.
-        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor >= 0 else { throw unreadable(path) }
         defer { close(descriptor) }
         var record = stat()
         guard fstat(descriptor, &record) == 0 else { throw unreadable(path) }
@@ -68,6 +68,13 @@ enum ModelFolder {
                 .fileNotReadable, "The folder cannot be read.", place: path, remedy: "Check its permissions.",
                 cause: "\(error)")
         }
+    }
+
+    /// Whether something is at the path, if only a link that leads nowhere or what may not be looked at: reading it then
+    /// says why it cannot be read.
+    static func mayExist(_ path: String) -> Bool {
+        var record = stat()
+        return lstat(path, &record) == 0 || errno != ENOENT && errno != ENOTDIR
     }
 
     /// Whether a folder is at the path; nil if nothing is.

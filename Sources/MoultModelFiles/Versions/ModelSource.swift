@@ -13,6 +13,8 @@ struct ModelSource {
     let path: String
     var files: [ModelFile]
     var currentName: String?
+    /// Why the current version is not known although one is marked.
+    var currentFault: MigrationError?
     /// Of a `.momd`.
     var versionInfo: VersionInfo?
     /// The optimised forms of versions that are read from their `.mom`.
@@ -32,7 +34,10 @@ struct ModelSource {
         case (true?, _): self = try Self.folder(path)
         case (false?, _): self = try Self.lone(path)
         }
-        if currentName == nil, files.count == 1 { currentName = files[0].name }
+        if files.count == 1 {
+            currentFault = nil
+            currentName = currentName ?? files[0].name
+        }
         try checkNames()
     }
 
@@ -95,18 +100,15 @@ extension ModelSource {
     private static func sourceBundle(_ path: String) throws -> ModelSource {
         var source = try versions(in: path)
         let marker = path + "/.xccurrentversion"
-        guard FileManager.default.fileExists(atPath: marker) else { return source }
-        let current = try? PropertyList(parsing: ModelFolder.bytes(at: marker))["_XCCurrentVersionName"]?.string
-        source.currentName = current?.fileStem
-        if !source.files.contains(where: { $0.name == source.currentName }) {
-            source.findings.append(
-                Finding(
-                    code: "current-version-missing", severity: .warning, place: marker,
-                    message:
-                        "The current version that it names (\(current ?? "none that can be read")) is not in the bundle.",
-                    remedy: "Choose the current version in Xcode again."))
-            source.currentName = nil
+        guard try ModelFolder.entries(of: path).contains(marker) else { return source }
+        var name: String?
+        var cause = ""
+        do {
+            name = try PropertyList(parsing: ModelFolder.bytes(at: marker))["_XCCurrentVersionName"]?.string
+        } catch let error as MigrationError {
+            cause = error.message
         }
+        source.mark(name?.fileStem, by: marker, cause)
         return source
     }
 
@@ -114,15 +116,34 @@ extension ModelSource {
         var source = try compiledVersions(in: path)
         let list = path + "/VersionInfo.plist"
         do {
-            source.versionInfo = try VersionInfo(parsing: ModelFolder.bytes(at: list))
-            source.currentName = source.versionInfo?.currentName
+            let info = try VersionInfo(parsing: ModelFolder.bytes(at: list))
+            source.versionInfo = info
+            if let name = info.currentName { source.mark(name, by: list) }
         } catch let error as MigrationError {
             source.findings.append(
                 Finding(
                     code: "version-list-not-read", severity: .warning, place: list, message: error.message,
                     remedy: "Its hashes are not compared; compile the bundle again."))
+            if error.code != .fileNotFound { source.currentFault = .currentUnknown(nil, list, cause: error.message) }
         }
         return source
+    }
+
+    /// Takes the version that a file marks as the current one. What cannot be read, or names no version of the bundle, is
+    /// not the same as no mark: then the newest one would be taken.
+    ///
+    /// - Parameter name: nil if it cannot be read.
+    private mutating func mark(_ name: String?, by marker: String, _ cause: String = "") {
+        currentName = name
+        guard !files.contains(where: { $0.name == name }) else { return }
+        findings.append(
+            Finding(
+                code: "current-version-missing", severity: .warning, place: marker,
+                message:
+                    "The current version that it names (\(name ?? "none that can be read")) is not in the bundle.",
+                remedy: "Choose the current version in Xcode again."))
+        currentName = nil
+        currentFault = .currentUnknown(name, marker, cause: cause)
     }
 
     /// A version of which there is only the optimised form is read from it; one that cannot be read is reported.
@@ -173,5 +194,18 @@ extension ModelSource {
                 remedy: "Give an .xcdatamodeld, .xcdatamodel, .momd, .mom, .omo, a model as JSON, or a folder of them.")
         }
         return ModelSource(path: path, files: files)
+    }
+}
+
+extension MigrationError {
+    /// - Parameter name: that of the version which is not in the bundle; nil if it cannot be read.
+    fileprivate static func currentUnknown(_ name: String?, _ marker: String, cause: String) -> MigrationError {
+        MigrationError(
+            .modelInvalid,
+            name.map { "The model's current version is \($0), which is not in the bundle." }
+                ?? "It cannot be read which version of the model is the current one.", place: marker,
+            remedy:
+                "Restore the file, or choose the current version in Xcode again. Where the version is named, as with "
+                + "--to, the file is not needed.", cause: cause)
     }
 }

@@ -28,6 +28,17 @@ extension ModelVersions {
 
     package init(_ bundle: ModelBundle) {
         self.init(joining: bundle.versions, currentName: bundle.currentName, findings: bundle.findings)
+        currentFault = bundle.currentFault
+    }
+
+    /// The versions that lie at a path, one for each file, for what their differences say: those with equal hashes are not
+    /// one version, though a store of either opens with the other. Each goes by the names of its namesakes too.
+    package init(oneByOne bundle: ModelBundle) {
+        self.init(bundle)
+        let nodes = versions
+        versions = bundle.versions.map { version in
+            nodes.first { $0.names.contains(version.name) }?.named(version.name) ?? version
+        }
     }
 }
 

@@ -51,7 +51,10 @@ struct HostileInput: Sendable, CustomTestStringConvertible {
             ]),
         HostileInput(
             testDescription: "current version", path: "Forum.xcdatamodeld/.xccurrentversion",
-            commands: ["hash Forum.xcdatamodeld"]),
+            commands: [
+                "hash Forum.xcdatamodeld", "migrate forum.sqlite \(model)",
+                "diff Forum.xcdatamodeld Forum.xcdatamodeld",
+            ]),
         HostileInput(
             testDescription: "model as JSON", path: "input.json",
             commands: ["hash input.json", "migrate forum.sqlite --model input.json"]),
