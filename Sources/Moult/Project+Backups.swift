@@ -62,11 +62,11 @@ extension Project {
     }
 
     /// Removes the backups next to a store, or in the folder of the options, that the policy does not keep; returns them.
-    /// The newest sound backup is never removed.
+    /// The newest sound backup is never removed. The store's log names what was.
     public func pruneBackups(
         of store: String, keeping policy: RetentionPolicy = RetentionPolicy(), options: RunOptions = RunOptions()
     ) async throws -> [StoreBackup] {
-        try await onThread { _ in try options.migrator.backups(of: store).prune(policy).map(StoreBackup.init) }
+        try await onThread { _ in try options.migrator.prune(store, policy).map(StoreBackup.init) }
     }
 
     /// Restores the backup of the last migration, or the one that is named. The backup is verified first, and the present

@@ -120,7 +120,7 @@ extension Project {
     ) throws -> [MigrationOutcome] {
         guard options.makesRoom else { return try options.migrator.run(prepared, observer) }
         let (outcomes, made) = try options.migrator.makingRoom(for: prepared.store) { try $0.run(prepared, observer) }
-        for name in made.pruned { log("Removed the backup \(name), which the retention policy does not keep.") }
+        for name in made.pruned { log(BackupFolder.removal(of: name)) }
         return outcomes
     }
 

@@ -34,6 +34,7 @@ extension StoreMirror {
         try requireFile(route.primary)
         let snapshot = try snapshot(of: route.primary)
         try checkPrimary(snapshot, route)
+        try checkRestores(snapshot, route)
         let (script, reason) = try script(of: route, over: snapshot)
         var status = MirrorStatus(
             record: record, primary: route.primary, replica: route.replica, means: .comparison, reason: reason)

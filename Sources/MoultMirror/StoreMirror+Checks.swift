@@ -57,6 +57,16 @@ extension StoreMirror {
         }
     }
 
+    /// Checks that neither store was restored from a backup since: a restore leaves the counters as high as they were, and
+    /// takes back what was taken over.
+    ///
+    /// - Throws: `mirrorDiverged`.
+    func checkRestores(_ primary: StoreSnapshot, _ route: MirrorRoute) throws {
+        let replica = try snapshot(of: route.replica)
+        guard primary.metadata.entries[RestoreMark.key] != replica.metadata.entries[RestoreMark.key] else { return }
+        throw MirrorReading.ahead("One of the two stores was restored from a backup since.")
+    }
+
     func diverged(_ message: String, _ place: String, _ remedy: String) -> MigrationError {
         MigrationError(.mirrorDiverged, message, place: place, remedy: remedy)
     }

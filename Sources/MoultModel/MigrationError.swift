@@ -127,6 +127,10 @@ extension MigrationError {
         public static let readOnly = Code("readOnly", exit: 3)
         /// The second store of a mirror is not as the mirror left it, or is ahead of the first.
         public static let mirrorDiverged = Code("mirrorDiverged", exit: 3)
+        /// What came after a token of persistent history is not known any more: it was deleted, or a restore took back what
+        /// the token had seen.
+        public static let historyTokenExpired = Code(
+            "historyTokenExpired", exit: 3, "NSPersistentHistoryTokenExpiredError", 134301)
         /// There is no backup to go back to.
         public static let backupNotFound = Code("backupNotFound", exit: 3)
 

@@ -88,6 +88,7 @@ package struct OutcomeReport: Sendable {
                         + "another.")
             }
         }
+        lines += outcome?.removals ?? []
         if let error = outcome?.untidied {
             lines.append(
                 "\(style.yellow("Cleanup is not finished")): \(error.message.printable) The store is whole; the next "

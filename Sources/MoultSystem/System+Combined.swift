@@ -62,7 +62,7 @@ extension System {
         }
     }
 
-    /// Copies a folder with all it holds and synchronises every file and folder of the copy.
+    /// Copies a folder with all it holds, compares every file, and synchronises every file and folder of the copy.
     ///
     /// - Throws: `fileNotReadable` for what is neither a plain file nor a folder, such as a symbolic link.
     package func copyTree(_ folder: String, to copy: String, _ rights: FileRights = .own) throws {
@@ -73,11 +73,31 @@ extension System {
             if try status(of: source)?.kind == .folder {
                 try copyTree(source, to: destination, rights)
             } else {
-                try self.copy(source, to: destination, rights)
+                try copyExactly(source, to: destination, rights)
                 try synchronise(destination)
             }
         }
         try synchronise(copy)
+    }
+
+    /// Copies a file, and reads both files again to compare them.
+    ///
+    /// - Throws: `inputOutput` if the copy does not hold the same bytes.
+    package func copyExactly(_ path: String, to copy: String, _ rights: FileRights = .own) throws {
+        try self.copy(path, to: copy, rights)
+        guard try holdsSame(path, copy) else { throw MigrationError.changedOnTheWay(copy) }
+    }
+
+    /// Whether two files hold the same bytes.
+    package func holdsSame(_ path: String, _ other: String) throws -> Bool {
+        guard let size = try status(of: path)?.size, try status(of: other)?.size == size else { return false }
+        let piece: Int64 = 1 << 20
+        for place in stride(from: 0, to: size, by: Int(piece)) {
+            guard try bytes(of: path, from: place, count: piece) == bytes(of: other, from: place, count: piece) else {
+                return false
+            }
+        }
+        return true
     }
 
     /// The sum of the sizes of all files below a folder; zero where there is none.

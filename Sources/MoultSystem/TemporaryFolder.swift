@@ -34,7 +34,20 @@ package final class TemporaryFolder: Sendable {
     }
 
     /// Removes it with all that it holds.
-    package func remove() { _ = try? system.removeTree(path) }
+    package func remove() { _ = try? Self.remove(path, system) }
+
+    /// Removes a folder, its lock last: as long as there is data, the lock says whose it is.
+    private static func remove(_ path: String, _ system: any System) throws {
+        for name in try system.list(path) where name != lockName { try system.removeTree(Path.join(path, name)) }
+        try system.removeTree(path)
+    }
+
+    /// Whether a folder without a lock was made here: `moult-KIND-` and the digits of a unique name. Its process died before
+    /// it had locked the folder, or, with an earlier version of Moult, while it removed it.
+    private static func isOwnName(_ name: String) -> Bool {
+        let words = name.split(separator: "-", omittingEmptySubsequences: false)
+        return words.count == 3 && words[2].count == 16 && words[2].allSatisfy { $0.isHexDigit && !$0.isUppercase }
+    }
 
     /// Removes the folders of this user's processes that have died. What cannot be removed is left to the next run.
     private static func removeLeft(in parent: String, besides own: String, _ system: any System) {
@@ -44,10 +57,10 @@ package final class TemporaryFolder: Sendable {
             guard path != own, (try? system.isLink(path)) == false, let status = try? system.status(of: path),
                 status.kind == .folder, status.owner == system.user,
                 // A process that has just made its folder has not locked it yet.
-                system.now.seconds(since: status.changed) > 60, (try? system.exists(lock)) == true,
-                let held = try? system.lock(lock)
+                system.now.seconds(since: status.changed) > 60,
+                (try? system.exists(lock)) == true || isOwnName(name), let held = try? system.lock(lock)
             else { continue }
-            _ = try? system.removeTree(path)
+            _ = try? remove(path, system)
             withExtendedLifetime(held) {}
         }
     }

@@ -82,6 +82,27 @@ struct BackupFolderTests {
         #expect(gone == [backups[0]])
         #expect(try folder.list() == [backups[1], backups[2]])
     }
+
+    @Test func `the newest sound backup of a version stays, however old, unless the policy is one's own`() throws {
+        let fixture = try EngineFixture()
+        func back(daysAgo days: Int64, _ version: String, _ change: String) throws -> StoreBackup {
+            let clock = ClockSystem(now: Timestamp(seconds: POSIXSystem().now.seconds - days * 86_400))
+            _ = try fixture.shell(change)
+            return try Migrator(system: clock).backUp(fixture.store, version: version)
+        }
+        // The version hashes of the fixture are one; a backup without any is known by its name.
+        let plist = "UPDATE Z_METADATA SET Z_PLIST = zeroblob(0)"
+        let first = try back(daysAgo: 90, "1", plist)
+        let second = try back(daysAgo: 80, "1", plist)
+        let others = try [70, 60, 50, 40].map { try back(daysAgo: $0, "2", plist) }
+        let folder = try Migrator().backups(of: fixture.store)
+        let gone = try Migrator().prune(fixture.store, RetentionPolicy())
+        #expect(gone == [first, others[0]])
+        #expect(try folder.list() == [second] + others[1...])
+        let log = try MigrationLog(Sidecar(store: fixture.store)).read()
+        #expect(log.contains("Removed the backup \(first.name)"))
+        #expect(try Migrator().prune(fixture.store, RetentionPolicy(minimumCount: 3)) == [second])
+    }
 }
 
 struct RetentionPolicyTests {

@@ -37,6 +37,29 @@ struct RollbackTests {
         #expect(try fixture.logicalHash() == new)
     }
 
+    @Test(arguments: ["sound", "damaged", "gone"], [false, true])
+    func `a restore gives no key again that was given since`(state: String, isWAL: Bool) throws {
+        let fixture = try EngineFixture(isWAL: isWAL)
+        let backup = try Migrator().backUp(fixture.store, version: "1")
+        _ = try fixture.shell(
+            "INSERT INTO ZITEM (Z_PK, Z_ENT) VALUES (1234, 1); UPDATE Z_PRIMARYKEY SET Z_MAX = 1234")
+        _ = try Migrator().backUp(fixture.store, version: "1")
+        if state == "damaged" {
+            var bytes = try POSIXSystem().read(fixture.store)
+            for place in 0..<4_096 { bytes[place] = 0xEE }
+            try POSIXSystem().write(bytes, to: fixture.store)
+        }
+        if state == "gone" { try FileManager.default.removeItem(atPath: fixture.store) }
+        let before = try POSIXSystem().digest(of: backup.store)
+        _ = try Migrator().rollback(fixture.store, to: backup)
+        #expect(try fixture.shell("SELECT max(Z_PK) FROM ZITEM; SELECT Z_MAX FROM Z_PRIMARYKEY") == "1000\n1234\n")
+        #expect(try fixture.shell("PRAGMA integrity_check; PRAGMA journal_mode") == "ok\n\(isWAL ? "wal" : "delete")\n")
+        // The backup itself is only read.
+        #expect(try POSIXSystem().digest(of: backup.store) == before)
+        let metadata = try StoreProbe.read(fixture.store) { try StoreMetadata(from: $0.connection) }
+        #expect(RestoreMark(metadata) != nil && metadata.entries["Kept"]?.string == "of the application")
+    }
+
     @Test func `a store that is gone is made again`() throws {
         let fixture = try EngineFixture()
         let old = try fixture.logicalHash()

@@ -1,6 +1,7 @@
 import Foundation
 import MoultModel
 import MoultSystem
+import Synchronization
 import TestSupport
 import Testing
 
@@ -199,6 +200,39 @@ struct SharedFolderTests {
         #expect(try system.list(folder.path) == left.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
         living.remove()
         #expect(try !system.exists(living.path))
+    }
+
+    @Test func `a process that dies while it removes its folder leaves nothing that the next one does not remove`()
+        throws
+    {
+        for count in 0..<7 {
+            do {
+                let dead = try TemporaryFolder("probe", in: folder.path, DyingSystem(removals: count))
+                // Some of the names come before that of the lock, and some after it.
+                for name in ["-journal", ".data", "store", "store-wal"] {
+                    try system.write([1], to: dead.path + "/" + name)
+                }
+                dead.remove()
+            }
+            try TemporaryFolder("test", in: folder.path, LaterSystem()).remove()
+            #expect(try system.list(folder.path) == [], "after \(count) removals")
+        }
+    }
+
+    /// A machine on which nothing is removed any more after so many removals.
+    private final class DyingSystem: ForwardingSystem {
+        private let left: Mutex<Int>
+
+        init(removals: Int) { left = Mutex(removals) }
+
+        func remove(_ path: String) throws -> Bool {
+            let isAlive = left.withLock { left in
+                left -= 1
+                return left >= 0
+            }
+            guard isAlive else { throw MigrationError.system("remove", path, error: EIO) }
+            return try real.remove(path)
+        }
     }
 
     @Test func `a name that is taken is not replaced, whatever has it`() throws {

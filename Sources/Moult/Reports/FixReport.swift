@@ -14,6 +14,8 @@ public struct FixReport: Sendable {
     public let run: String?
     /// The backup to go back to; nil if nothing was changed.
     public let backup: StoreBackup?
+    /// The names of the backups that the retention policy let go.
+    public private(set) var prunedBackups: [String] = []
 
     /// Nothing to fix.
     init(left rules: [RuleFinding]) {
@@ -24,6 +26,7 @@ public struct FixReport: Sendable {
     init(_ outcome: MigrationOutcome) {
         (fixed, quarantined, run) = (outcome.rules.fixed, outcome.quarantined, outcome.run)
         backup = outcome.backup.map(StoreBackup.init)
+        prunedBackups = outcome.pruned
         left = [Finding](outcome.rules.last?.present ?? [])
     }
 

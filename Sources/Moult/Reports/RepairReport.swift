@@ -31,6 +31,8 @@ public struct RepairReport: Sendable {
     public let run: String?
     /// The backup to go back to; nil if nothing was changed.
     public let backup: StoreBackup?
+    /// The names of the backups that the retention policy let go.
+    public let prunedBackups: [String]
 
     init(_ report: MoultEngine.RepairReport, _ outcome: MigrationOutcome?) {
         faults = report.findings.map {
@@ -40,5 +42,6 @@ public struct RepairReport: Sendable {
         }
         (remarks, isWell) = (report.remarks, report.isWell)
         (run, backup) = (outcome?.run, outcome?.backup.map(StoreBackup.init))
+        prunedBackups = outcome?.pruned ?? []
     }
 }

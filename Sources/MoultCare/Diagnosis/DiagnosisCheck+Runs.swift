@@ -40,6 +40,26 @@ extension DiagnosisCheck {
         ]
     }
 
+    /// What Moult keeps of earlier runs and cannot be read.
+    static let records = DiagnosisCheck { site in
+        var findings: [Finding] = []
+        if let unreadable = try RunHistory(site.sidecar, site.system).contents().unreadable {
+            findings.append(
+                site.finding(
+                    "history-unreadable", .warning, place: site.sidecar.runs, unreadable.sentence,
+                    "moult log \(site.typed) prints what is known in words"))
+        }
+        let journal = site.sidecar.journal + ".unreadable"
+        if try site.system.exists(journal) {
+            findings.append(
+                site.finding(
+                    "journal-unreadable", .note, place: journal,
+                    "The journal of a run that died could not be read, so it is not known what became of that run. The "
+                        + "store is whole.", "rm \(journal.shellQuoted)"))
+        }
+        return findings
+    }
+
     /// A migration that never completes begins again and again.
     static let failingRuns = DiagnosisCheck { site in
         let records = try RunHistory(site.sidecar, site.system).records()

@@ -8,9 +8,10 @@ extension DiagnosisCheck {
     static let version = DiagnosisCheck { site in
         guard let snapshot = site.snapshot else { return [] }
         guard let versions = site.versions else {
-            return [
+            // What was not looked at is not well.
+            return snapshot.findings + [
                 site.finding(
-                    "no-model", .note,
+                    "no-model", site.version == nil ? .warning : .note,
                     site.version == nil
                         ? "No model was named, and the store contains none that fits. Its version and rows are not checked."
                         : "No model was named. The rows are checked with the model inside the store. It is not known whether the store is "

@@ -28,7 +28,7 @@ package struct StoreDiagnosis: Sendable {
         var found: [Finding] = []
         for check in DiagnosisCheck.all {
             do {
-                found += try check.run(site)
+                found += try check.run(site).filter { !found.contains($0) }
             } catch {
                 let obstacle = site.notExamined(error)
                 // What keeps several checks from their work is one obstacle.

@@ -8,6 +8,11 @@ struct DowngradeWords {
     private let downgrade: StoreDowngrade
     private let model: String?
     private let console: Console
+    /// The names of the backups that the retention policy let go.
+    var pruned: [String] = []
+
+    /// The names of the backups whose manifest cannot be read.
+    private let unreadable: [String]
 
     private var from: String { downgrade.from }
     private var to: String { downgrade.to }
@@ -15,6 +20,8 @@ struct DowngradeWords {
 
     init(_ downgrade: StoreDowngrade, _ invocation: Invocation, _ console: Console) {
         (self.downgrade, self.console, model) = (downgrade, console, invocation[value: .model])
+        let folder = (try? invocation.required(Operand.store)).flatMap { try? invocation.migrator.backups(of: $0) }
+        unreadable = (try? folder?.contents().unreadable.map(\.name)) ?? []
     }
 
     // MARK: - JSON
@@ -26,6 +33,7 @@ struct DowngradeWords {
             .init("earlierLosses", .array(downgrade.earlierLosses.map(document))),
             .init("wayForwardKnown", .bool(downgrade.isWayForwardKnown)),
             .init("findings", .array(downgrade.findings.map(\.document))),
+            .init("prunedBackups", JSONValue(pruned)),
         ]
         switch downgrade.way {
         case .none: members.append(.init("way", "none"))
@@ -54,7 +62,9 @@ struct DowngradeWords {
 
     // MARK: - Text
 
-    func lines(isRehearsed: Bool) -> [String] { way(isRehearsed: isRehearsed) + earlier }
+    func lines(isRehearsed: Bool) -> [String] {
+        way(isRehearsed: isRehearsed) + earlier + pruned.map(BackupFolder.removal)
+    }
 
     private func way(isRehearsed: Bool) -> [String] {
         switch downgrade.way {
@@ -78,7 +88,12 @@ struct DowngradeWords {
         case .impossible:
             return ["Going from \(from) to \(to) would lose something:"] + losses.map { "  \($0)" } + [
                 console.advised(
-                    "There is no sound backup of \(to). Use the newer program, or moult dump to extract what you need."
+                    (unreadable.isEmpty
+                        ? "There is no sound backup of \(to)."
+                        : "There is no backup of \(to) that can be read. Of "
+                            + "\(unreadable.joined(separator: ", ")) the manifest cannot be read: "
+                            + "moult backup verify says why.")
+                        + " Use the newer program, or moult dump to extract what you need."
                 )
             ]
         }

@@ -109,16 +109,24 @@ extension Verb {
 
     private static let pruneBackups = Verb(
         "prune", "Remove old backups: keep all of the last week, then one per week up to a month.",
-        discussion: "The newest sound backup is never removed.",
+        discussion: """
+            The newest sound backup is never removed. Without --keep-all, --keep-weekly and --minimum, the newest sound
+            backup of each version, and the one that moult rollback would restore, are kept too: no newer backup holds
+            what they hold.
+            """,
         operands: [.store], options: [keepAll, keepWeekly, minimum, .backups],
         examples: ["moult backup prune forum.sqlite --keep-all 7 --keep-weekly 30 --minimum 3"]
     ) { invocation, console in
         let standard = RetentionPolicy()
+        let isStandard = [keepAll, keepWeekly, minimum].allSatisfy { invocation[value: $0] == nil }
         let policy = RetentionPolicy(
             keepAllDays: try invocation.number(keepAll) ?? standard.keepAllDays,
             keepWeeklyDays: try invocation.number(keepWeekly) ?? standard.keepWeeklyDays,
-            minimumCount: try invocation.number(minimum, atLeast: 1) ?? standard.minimumCount)
-        let gone = try invocation.backupFolders(of: try invocation.required(Operand.store)).first?.prune(policy) ?? []
+            minimumCount: try invocation.number(minimum, atLeast: 1) ?? standard.minimumCount,
+            keepsEachVersion: isStandard)
+        let store = try invocation.required(Operand.store)
+        _ = try invocation.backupFolders(of: store)
+        let gone = try invocation.migrator.prune(store, policy)
         console.print(["format": 1, "removed": JSONValue(gone.map(\.name))]) { _ in
             gone.isEmpty ? ["Nothing was removed."] : gone.map { "Removed \($0.name)." }
         }

@@ -168,10 +168,12 @@ extension Verb {
         if let declared = invocation.configuration?.acceptedLosses {
             registry.acceptedLosses.formUnion(AcceptedLosses(declared))
         }
-        let backups = try invocation.backupFolders(of: store).flatMap { try $0.list() }
+        let (backups, unreadable) = try invocation.backupFolders(of: store).contents()
+        let damaged =
+            unreadable.isEmpty ? "" : "Of \(Quantity.count(unreadable.count, "backup")) the manifest cannot be read. "
         let backup = Item(
             backups.isEmpty
-                ? "Make a backup of \(store): moult backup create \(store.shellQuoted)."
+                ? "\(damaged)Make a backup of \(store): moult backup create \(store.shellQuoted)."
                 : "\(store) has \(Quantity.count(backups.count, "backup")).", !backups.isEmpty)
         do {
             let prepared = try PreparedMigration(

@@ -28,7 +28,7 @@ extension Verb {
         let downgrade = try StoreDowngrade(
             store, versions: versions, to: invocation[value: target],
             answers: try invocation.answers(for: versions, console), migrator: migrator)
-        let words = DowngradeWords(downgrade, invocation, console)
+        var words = DowngradeWords(downgrade, invocation, console)
         console.say(downgrade.findings)
         switch downgrade.way {
         case .none:
@@ -40,10 +40,10 @@ extension Verb {
             if invocation[.dryRun] {
                 _ = try migrator.rehearse(migration, on: store, progress.observer)
             } else {
-                _ = try migrator.run(migration, on: store, progress.observer)
+                words.pruned = try migrator.run(migration, on: store, progress.observer).pruned
             }
             progress.end()
-            console.print(words.document) { _ in words.lines(isRehearsed: invocation[.dryRun]) }
+            console.print(words.document) { [words] _ in words.lines(isRehearsed: invocation[.dryRun]) }
             return .done
         case .backup(let backup, _) where invocation[restores] && !invocation[.dryRun]:
             console.say(words.lines(isRehearsed: false).joined(separator: "\n"))

@@ -119,7 +119,7 @@ extension Verb {
     ) throws -> [MigrationOutcome] {
         guard invocation[.makeRoom] else { return try body(invocation.migrator) }
         let (outcomes, made) = try invocation.migrator.makingRoom(for: store, body)
-        for name in made.pruned { console.say("Removed the backup \(name), which the retention policy does not keep.") }
+        for name in made.pruned { console.say(BackupFolder.removal(of: name)) }
         if made.isFrugal, !invocation[.frugal] {
             console.say("There was no space for a backup. The migration kept none.")
         }

@@ -70,7 +70,8 @@ extension RestorationReport {
     fileprivate func document(of outcome: MigrationOutcome?) -> JSONValue {
         [
             "format": 1, "dryRun": .bool(outcome == nil), "run": JSONValue(outcome?.run),
-            "backup": JSONValue(outcome?.backup?.name), "count": JSONValue(restored.count),
+            "backup": JSONValue(outcome?.backup?.name), "prunedBackups": JSONValue(outcome?.pruned ?? []),
+            "count": JSONValue(restored.count),
             "restored": .array(
                 restored.map { object in
                     [
@@ -106,6 +107,6 @@ extension RestorationReport {
         } else {
             lines.append("Rehearsed and verified on a copy. The store is unchanged.")
         }
-        return lines
+        return lines + (outcome?.removals ?? [])
     }
 }

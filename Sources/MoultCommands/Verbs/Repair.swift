@@ -102,7 +102,8 @@ extension RepairReport {
     fileprivate func document(of outcome: MigrationOutcome?, dryRun: Bool) -> JSONValue {
         [
             "format": 1, "dryRun": .bool(dryRun), "run": JSONValue(outcome?.run),
-            "backup": JSONValue(outcome?.backup?.name), "count": .integer(count), "left": .integer(left),
+            "backup": JSONValue(outcome?.backup?.name), "prunedBackups": JSONValue(outcome?.pruned ?? []),
+            "count": .integer(count), "left": .integer(left),
             "quarantined": .integer(quarantined),
             "findings": .array(
                 findings.map { finding in
@@ -145,6 +146,7 @@ extension RepairReport {
                     "\(Quantity.count(files.count, "file")), \(Quantity.bytes(Int(clamping: files.bytes))): "
                         + "external-files/\(outcome.run) in the store's .moult folder. Remove what nobody needs.")
             }
+            lines += outcome.removals
             if quarantined > 0 {
                 lines.append("moult quarantine restore --run \(outcome.run.shellQuoted) puts objects back.")
             }

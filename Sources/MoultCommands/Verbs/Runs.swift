@@ -5,13 +5,23 @@ import MoultReport
 extension Verb {
     static let runs = Verb(
         "runs", "List the runs on a store, oldest first: versions, result, backup and losses.",
-        discussion: "A run is one execution of a verb that changes the store, such as migrate, rollback or repair.",
+        discussion: """
+            A run is one execution of a verb that changes the store, such as migrate, rollback or repair. Exits with 1 if a
+            record of the history cannot be read.
+            """,
         operands: [.store],
         examples: ["moult runs forum.sqlite", "moult runs forum.sqlite --json"]
     ) { invocation, console in
-        let runs = try invocation.runs(of: try invocation.required(Operand.store))
-        console.print(["format": 1, "runs": .array(runs.map(\.document))]) { style in
-            if runs.isEmpty { return ["There are no runs of this store yet."] }
+        let store = try invocation.required(Operand.store)
+        let runs = try invocation.runs(of: store)
+        let unreadable = try invocation.migrator.unreadableRuns(of: store)
+        let document: JSONValue = [
+            "format": 1, "runs": .array(runs.map(\.document)), "unreadable": JSONValue(unreadable?.count ?? 0),
+        ]
+        let warning = unreadable.map { "\($0.sentence) moult log prints what is known in words." }
+        console.print(document) { style in
+            let warnings = warning.map { [style.red($0)] } ?? []
+            if runs.isEmpty { return warning == nil ? ["There are no runs of this store yet."] : warnings }
             var table = TextTable([
                 .left("started"), .left("what"), .left("from"), .left("to"), .left("result"), .right("rows"),
                 .right("time"), .left("backup"),
@@ -24,9 +34,13 @@ extension Verb {
             let losses = runs.flatMap { run in
                 run.losses.map { "\(style.red("!")) \(run.startedAt) \($0.sentence.printable)" }
             }
-            return table.lines(style: style) + (losses.isEmpty ? [] : [""]) + losses
+            let removals = runs.flatMap { run in
+                run.removed.map { "\(run.startedAt) \(BackupFolder.removal(of: $0))".printable }
+            }
+            let remarks = losses + removals
+            return warnings + table.lines(style: style) + (remarks.isEmpty ? [] : [""]) + remarks
         }
-        return .done
+        return unreadable == nil ? .done : .findings
     }
 }
 
@@ -50,6 +64,7 @@ extension RunRecord {
             "backup": JSONValue(backup), "backups": JSONValue(backups), "error": JSONValue(error),
             "quarantined": .integer(quarantined),
             "fixed": .integer(fixed), "losses": .array(losses.map(\.document)),
+            "removedBackups": JSONValue(removed),
         ]
     }
 }

@@ -90,6 +90,8 @@ private struct ValidationReport {
     let rules: [RuleFinding]
     private let withValues: Bool
     private var mended: (report: RuleReport, run: String?, quarantined: Int64, backup: String?)?
+    /// The names of the backups that the retention policy let go.
+    private var pruned: [String] = []
 
     /// - Parameter withValues: whether the objects that break rules are shown with their values.
     init(version: String, audit: StoreAudit, rules: [RuleFinding], withValues: Bool) {
@@ -119,6 +121,7 @@ private struct ValidationReport {
         } else {
             let outcome = try migrator.run(migration, on: store, progress.observer)
             mended = outcome.rules.last.map { ($0, outcome.run, outcome.quarantined, outcome.backup?.name) }
+            pruned = outcome.pruned
         }
         guard withValues, var report = mended?.report else { return }
         report.fixes = report.fixes.map(\.showingValues)
@@ -139,7 +142,7 @@ private struct ValidationReport {
             "fixes": .array((mended?.report.fixes ?? []).map(\.document)),
             "remaining": .array((mended?.report.remaining ?? []).map(\.document)),
             "quarantined": .integer(mended?.quarantined ?? 0), "run": JSONValue(mended?.run),
-            "backup": JSONValue(mended?.backup),
+            "backup": JSONValue(mended?.backup), "prunedBackups": JSONValue(pruned),
         ]
     }
 
@@ -170,6 +173,6 @@ private struct ValidationReport {
         } else if let backup = mended.backup {
             lines.append("The old store is kept as the backup \(backup).")
         }
-        return lines
+        return lines + pruned.map(BackupFolder.removal)
     }
 }

@@ -90,13 +90,15 @@ private struct HistoryReading {
     }
 
     private func checkExpiry(_ wanted: WantedHistory, _ store: ObjectStore) throws {
-        let forgotten = try store.lastForgottenTransaction()
-        let numbers = wanted.tokensBefore.compactMap { $0.tokenValue?[store.identifier.uuidString] }
-        guard let expired = numbers.first(where: { $0 < forgotten }) else { return }
-        throw SwiftDataError(
-            .historyTokenExpired,
-            "The history from transaction \(expired) up to transaction \(forgotten) has been deleted.",
-            place: store.path, remedy: "Read the models again, then use the token of the last transaction.")
+        for number in wanted.tokensBefore.compactMap({ $0.tokenValue?[store.identifier.uuidString] }) {
+            do {
+                try store.checkHistoryToken(number)
+            } catch let error as MigrationError where error.code == .historyTokenExpired {
+                throw SwiftDataError(
+                    .historyTokenExpired, error.message, place: error.place,
+                    remedy: "Read the models again, then use the token of the last transaction.")
+            }
+        }
     }
 
     private func transaction(

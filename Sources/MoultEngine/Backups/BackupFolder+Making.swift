@@ -100,6 +100,7 @@ extension BackupFolder {
             if try isInFileAlone && system.cloneOpenFile(store, to: draft.store, rights) {
                 guard !observer.isCancelled() else { throw MigrationRun.cancelled(draft.store) }
                 observer.report(.backup, 1, bytes: try system.status(of: draft.store)?.size ?? 0)
+                try Self.compare(draft.store, with: PageDigests(connection), observer)
             } else {
                 try copyPages(from: connection, to: draft.store, rights, observer)
             }
@@ -113,10 +114,32 @@ extension BackupFolder {
         }
     }
 
+    /// Copies every page through SQLite, and compares what is read back with the source, page by page.
+    ///
+    /// - Throws: `inputOutput` if a page differs.
     package func copyPages(
         from source: Connection, to path: String, _ rights: FileRights, _ observer: MigrationObserver
     ) throws {
         try system.makeFile(path, rights)
+        // What others write in the meantime belongs neither to the copy nor to what it is compared with.
+        guard !source.isInTransaction else { return try copyAndCompare(source, path, observer) }
+        try source.transaction(.deferred) {
+            _ = try source.integer("SELECT count(*) FROM sqlite_master")
+            try copyAndCompare(source, path, observer)
+        }
+    }
+
+    private func copyAndCompare(_ source: Connection, _ path: String, _ observer: MigrationObserver) throws {
+        try writePages(of: source, to: path, observer)
+        try Self.compare(path, with: PageDigests(source, isCancelled: observer.isCancelled), observer)
+    }
+
+    private static func compare(_ path: String, with pages: PageDigests, _ observer: MigrationObserver) throws {
+        let copied = try PageDigests(ofFile: path, isCancelled: observer.isCancelled)
+        if let page = copied.firstDifference(from: pages) { throw MigrationError.changedOnTheWay(path, page: page) }
+    }
+
+    private func writePages(of source: Connection, to path: String, _ observer: MigrationObserver) throws {
         let copy = try Connection(path, mode: .readWrite)
         defer { copy.close() }
         // A draft that was not finished is never read, so it needs no journal; the finished file is synchronised once.

@@ -26,8 +26,9 @@ package struct BackupFolder: Sendable {
             do {
                 backups.append(try StoreBackup(reading: path, system))
             } catch let error as MigrationError {
-                // Without a manifest it is a backup that was being removed.
-                guard (try? system.exists(Path.join(path, StoreBackup.manifestName))) != false else { continue }
+                // Another's file or folder, in a folder that a person has named.
+                guard (try? system.exists(Path.join(path, StoreBackup.manifestName))) != false || Self.isOwnName(name)
+                else { continue }
                 unreadable.append((name, error))
             }
         }
@@ -96,22 +97,46 @@ package struct BackupFolder: Sendable {
     }
 
     /// Removes what the policy lets go, never the newest backup that verifies; returns what went.
+    ///
+    /// - Parameter name: of a backup that is kept too, if the policy keeps each version.
     @discardableResult
-    package func prune(_ policy: RetentionPolicy) throws -> [StoreBackup] {
+    package func prune(_ policy: RetentionPolicy, keeping name: String? = nil) throws -> [StoreBackup] {
         let all = try list()
         let expired = policy.expired(of: all, now: system.now)
         guard !expired.isEmpty else { return [] }
         let newestGood = all.last { (try? verify($0)) != nil }
-        let going = expired.filter { $0 != newestGood }
+        // Of each version that something would go of, what stays for it.
+        var kept: [[String: String]: StoreBackup] = [:]
+        if policy.keepsEachVersion {
+            for version in Set(expired.map(\.manifest.identity)) {
+                kept[version] = all.last { $0.manifest.identity == version && (try? verify($0)) != nil }
+            }
+        }
+        let going = expired.filter { backup in
+            backup != newestGood && kept[backup.manifest.identity] != backup
+                && !(policy.keepsEachVersion && backup.name == name)
+        }
         for backup in going { try remove(backup) }
         try system.synchronise(folder)
         return going
     }
 
+    /// The sentence about a backup that was removed, for the console and the log.
+    package static func removal(of name: String) -> String {
+        "Removed the backup \(name), which the retention policy does not keep."
+    }
+
     func remove(_ backup: StoreBackup) throws {
-        // Without its manifest it is no backup any more, should the removal stop half-way.
-        try system.remove(Path.join(backup.folder, StoreBackup.manifestName))
-        try system.removeTree(backup.folder)
+        // Should the removal stop half-way, the next run removes the rest, as of a backup that was not finished.
+        let going = Path.join(Path.folder(of: backup.folder), ".\(system.uniqueName())\(Self.draftSuffix)")
+        try system.rename(backup.folder, to: going)
+        try system.removeTree(going)
+    }
+
+    /// Whether a backup has that name: it begins with a time, `20261128T195442Z-`.
+    private static func isOwnName(_ name: String) -> Bool {
+        let time = name.prefix(17)
+        return time.count == 17 && time.hasSuffix("Z-") && time.dropLast(2).filter { $0 != "T" }.allSatisfy(\.isNumber)
     }
 }
 

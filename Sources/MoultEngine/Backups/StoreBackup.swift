@@ -60,6 +60,9 @@ package struct StoreBackup: Sendable, Equatable {
             self.tool = tool
         }
 
+        /// What tells the version of a backup from others: its hashes, or its name where they are not known.
+        var identity: [String: String] { versionHashes.isEmpty ? ["": version] : versionHashes }
+
         /// Why a backup was made.
         package enum Reason: String, Sendable, Hashable {
             /// A migration was about to change the store.

@@ -23,6 +23,11 @@ extension Migrator {
         try RunHistory(try records(of: store), system).records()
     }
 
+    /// What of the history of a store cannot be read; nil if all can.
+    package func unreadableRuns(of store: String) throws -> RunHistory.Unreadable? {
+        try RunHistory(try records(of: store), system).contents().unreadable
+    }
+
     /// The objects that runs took out of a store, with those of a run that had committed and died before its end. The
     /// store may be gone.
     package func quarantine(of store: String) throws -> Quarantine {
@@ -71,33 +76,67 @@ extension Migrator {
         named wanted: String?, of store: String, in versions: () throws -> ModelVersions?
     ) throws -> StoreBackup {
         let folders = try backupFolders(of: store)
-        let all = try folders.flatMap { try $0.list() }
+        let (all, unreadable) = try folders.contents()
         guard let wanted else {
-            let runs = try runs(of: store).filter {
-                ![.rollback, .finish].contains($0.operation) && [.done, .recovered].contains($0.result)
-            }
-            try checkHasBackup(runs.last, store)
-            guard try RunHistory(try records(of: store), system).endsWithLine() else {
+            let last = try lastChange(of: store)
+            try checkHasBackup(last, store)
+            guard try unreadableRuns(of: store)?.isLast != true else {
                 throw Self.noBackup(
                     "The end of the history of runs cannot be read, so the last run is unknown.", in: folders)
             }
-            guard let last = runs.last else {
+            guard let last else {
+                // The names begin with the time. An older one would undo more.
+                if let newer = unreadable.max(by: { $0.name < $1.name }), newer.name > all.newest?.name ?? "" {
+                    throw Self.unreadable(newer, "The newest backup", store)
+                }
                 if let backup = all.newest { return backup }
                 throw Self.noBackup("There is no backup of this store.", in: folders)
             }
             if let backup = all.first(where: { $0.name == last.backup }) { return backup }
+            if let damaged = unreadable.first(where: { $0.name == last.backup }) {
+                throw Self.unreadable(damaged, "The backup of the last run", store)
+            }
             let what = last.backup.map { "Its backup \($0) is gone." } ?? "It made no backup."
             throw Self.noBackup("The last run ended at \(last.endedAt). \(what)", in: folders)
         }
         if wanted.contains("/") { return try folders.backup(named: wanted) }
         if let named = all.last(where: { $0.name == wanted }) { return named }
+        if let damaged = unreadable.first(where: { $0.name == wanted }) {
+            throw Self.unreadable(damaged, "The backup", store)
+        }
         // A backup whose version had no name when it was made is known by its hashes.
         let hashes = try? versions()?.versions.first { $0.names.contains(wanted) }?.hashes.entities.mapValues(\.base64)
         let matching = all.filter { backup in
             backup.manifest.version == wanted || hashes.map { $0 == backup.manifest.versionHashes } == true
         }
         if let backup = matching.newest { return backup }
-        throw Self.noBackup("There is no backup \(wanted), and no backup of a version of that name.", in: folders)
+        let others =
+            unreadable.isEmpty
+            ? "" : " Of \(unreadable.map(\.name).joined(separator: ", ")) the manifest cannot be read."
+        throw Self.noBackup(
+            "There is no backup \(wanted), and no backup of a version of that name.\(others)", in: folders)
+    }
+
+    /// The error of a backup that is there and whose manifest cannot be read. The store in it may be whole.
+    private static func unreadable(
+        _ backup: (name: String, error: MigrationError), _ what: String, _ store: String
+    ) -> MigrationError {
+        let place = backup.error.place
+        let folder = Path.name(of: place) == backup.name ? place : Path.folder(of: place)
+        return MigrationError(
+            .backupInvalid, "\(what), \(backup.name), is there, but cannot be used: \(backup.error.message)",
+            place: backup.error.place,
+            remedy: "moult backup import \(store.shellQuoted) \(Path.join(folder, Path.name(of: store)).shellQuoted) "
+                + "--was-closed makes another backup of the store in it, after checking it; moult rollback --to restores that "
+                + "one.",
+            cause: backup.error.cause)
+    }
+
+    /// The last run that changed the store, which a rollback undoes.
+    func lastChange(of store: String) throws -> RunRecord? {
+        try runs(of: store).last {
+            ![.rollback, .finish].contains($0.operation) && [.done, .recovered].contains($0.result)
+        }
     }
 
     private static func noBackup(_ message: String, in folders: [BackupFolder]) -> MigrationError {

@@ -37,6 +37,8 @@ package struct RunRecord: Sendable, Equatable {
     package var losses: [MigrationLoss] = []
     /// The name of the backup that a rollback put back.
     package var restored: String?
+    /// The names of the backups that it removed, because the retention policy does not keep them.
+    package var removed: [String] = []
 }
 
 /// All runs on a store, oldest first; written once each, never changed.
@@ -62,19 +64,38 @@ package struct RunHistory: Sendable {
         if isFirst { try system.synchronise(sidecar.folder) }
     }
 
-    /// Whether the last record is whole.
-    func endsWithLine() throws -> Bool {
+    /// Whether the last line is whole.
+    private func endsWithLine() throws -> Bool {
         var last = UInt8(ascii: "\n")
         let size = try system.status(of: sidecar.runs)?.size ?? 0
         if size > 0 { try system.readPieces(of: sidecar.runs, from: size - 1) { last = $0.last ?? last } }
         return last == UInt8(ascii: "\n")
     }
 
-    /// A line that a dying process left unfinished is passed over.
-    package func records() throws -> [RunRecord] {
-        guard try system.exists(sidecar.runs) else { return [] }
-        return try system.read(sidecar.runs).split(separator: UInt8(ascii: "\n")).compactMap { line in
+    /// The records that can be read; ``contents()`` says whether these are all.
+    package func records() throws -> [RunRecord] { try contents().records }
+
+    /// The records that can be read, and what cannot: lines that a dying process left unfinished, that were damaged
+    /// since, or that a later version of Moult has written.
+    package func contents() throws -> (records: [RunRecord], unreadable: Unreadable?) {
+        guard try system.exists(sidecar.runs) else { return ([], nil) }
+        let lines = try system.read(sidecar.runs).split(separator: UInt8(ascii: "\n")).map { line in
             (try? JSONValue(parsing: Array(line), place: sidecar.runs, code: .metadataInvalid)).flatMap(RunRecord.init)
+        }
+        let count = lines.count { $0 == nil }
+        let isLast = lines.last.map { $0 == nil } ?? false
+        return (lines.compactMap { $0 }, count == 0 ? nil : Unreadable(count: count, isLast: isLast))
+    }
+
+    /// Lines of a history that cannot be read.
+    package struct Unreadable: Sendable, Equatable {
+        package let count: Int
+        /// Whether the last line is one of them, so that it is not known what was done last.
+        package let isLast: Bool
+
+        package var sentence: String {
+            "\(Quantity.count(count, "record")) of the history of runs cannot be read"
+                + (isLast ? ", the last one among them: it is not known what was done last." : ".")
         }
     }
 }
@@ -90,7 +111,7 @@ extension RunRecord {
             .init("bytes", .integer(bytes)),
             .init("error", error.map(JSONValue.string) ?? .null), .init("quarantined", .integer(quarantined)),
             .init("fixed", .integer(fixed)), .init("losses", .array(losses.map(\.document))),
-            .init("restored", JSONValue(restored)),
+            .init("restored", JSONValue(restored)), .init("removedBackups", JSONValue(removed)),
         ])
     }
 
@@ -107,6 +128,6 @@ extension RunRecord {
             bytes: json["bytes"]?.integer ?? 0,
             error: json["error"]?.string, quarantined: json["quarantined"]?.integer ?? 0,
             fixed: json["fixed"]?.integer ?? 0, losses: MigrationLoss.list(json["losses"]),
-            restored: json["restored"]?.string)
+            restored: json["restored"]?.string, removed: json["removedBackups"]?.array?.compactMap(\.string) ?? [])
     }
 }

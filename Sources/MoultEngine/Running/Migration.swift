@@ -104,13 +104,29 @@ package struct Migration: Sendable {
         }
     }
 
-    /// Verifies the new store, and writes what is due from its commit on. A verification that is cancelled ends at once.
+    /// Verifies the new store, as it is read from its file, and writes what is due from its commit on. A verification that
+    /// is cancelled ends at once.
     func verify(_ connection: Connection, _ timings: PhaseTimings, _ observer: MigrationObserver) throws {
         let isLast = next == nil && steps.isEmpty
         try timings.measure(.verify) {
+            let own = try Self.ownTables(of: connection)
+            try connection.forgetPages()
+            guard try Self.ownTables(of: connection) == own else {
+                throw MigrationError.changedOnTheWay(connection.path)
+            }
             try observer.watching(connection, as: isLast ? .verify : nil) { try verification.run(on: connection) }
         }
         try writeMetadataEntries(connection)
+    }
+
+    /// The catalogue and what a store says of itself, which no verification compares value by value.
+    private static func ownTables(of connection: Connection) throws -> [[SQLiteValue]] {
+        let names = Set(try connection.catalogue().tables.map(\.name)).intersection(StoreSnapshot.coreTables)
+        return try (["sqlite_master"] + names.sorted()).flatMap { name in
+            try connection.rows("SELECT * FROM main.\(name.quotedName)") { row in
+                (0..<row.columnCount).map { row.value($0) }
+            }
+        }
     }
 
     func writeMetadataEntries(_ connection: Connection) throws {
@@ -118,6 +134,10 @@ package struct Migration: Sendable {
         var metadata = try StoreMetadata(from: connection)
         metadata.entries.merge(metadataEntries) { $1 }
         try metadata.write(to: connection)
+        try connection.forgetPages()
+        guard try StoreMetadata(from: connection).entries == metadata.entries else {
+            throw MigrationError.changedOnTheWay(connection.path)
+        }
     }
 }
 
@@ -196,6 +216,9 @@ package struct MigrationOutcome: Sendable, Equatable {
     package var rules: [RuleReport] = []
     /// Objects that lie in the quarantine since this run.
     package var quarantined: Int64 = 0
+
+    /// A sentence for each backup that the retention policy let go.
+    package var removals: [String] { pruned.map(BackupFolder.removal) }
 
     package struct Timing: Sendable, Equatable {
         package var phase: MigrationProgress.Phase

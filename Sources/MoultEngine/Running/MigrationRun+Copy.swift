@@ -67,15 +67,50 @@ extension MigrationRun {
         journal.state = .committing
         journal.losses = migration.ledger.losses
         try journal.write(sidecar, system)
+        let pages = try PageDigests(ofFile: path)
+        try committing { try writePages(of: path) }
+        committed = (Result.success(pages), path)
+    }
+
+    private func writePages(of path: String) throws {
+        let source = try Connection(path, mode: .immutable)
+        defer { source.close() }
         let pageSize = before.pageSize
-        try committing {
-            try Backup(from: source, to: lock.connection).run(stepPages: 4_096) { done, all in
-                // What is in the log has still to be written into the store's own file.
-                let part = Double(done) / Double(max(all, 1)) * (before.usesWAL ? 0.5 : 0.9)
-                observer.report(.commit, part, bytes: Int64(done) * pageSize)
-                return true
+        try Backup(from: source, to: lock.connection).run(stepPages: 4_096) { done, all in
+            // What is in the log has still to be written into the store's own file.
+            let part = Double(done) / Double(max(all, 1)) * (before.usesWAL ? 0.5 : 0.9)
+            observer.report(.commit, part, bytes: Int64(done) * pageSize)
+            return true
+        }
+    }
+
+    /// Reads every page of the new store again, through the file system, and compares it with what was verified. Pages
+    /// that differ are written once more, where the working copy still has them.
+    ///
+    /// - Throws: `verificationFailed` if a page differs all the same; what the disk says.
+    func proveCommit(_ backup: StoreBackup?, writingBack writesBack: Bool) throws {
+        /// The first page that differs. What SQLite finds damaged differs too.
+        func difference() throws -> Int? {
+            do {
+                if writesBack { try lock.connection.writeBackLog(system, isCompared: false) }
+                guard let pages = try committed?.pages.get() else { return nil }
+                return try PageDigests(lock.connection).firstDifference(from: pages)
+            } catch let error as MigrationError where [.storeCorrupted, .notAStore].contains(error.code) {
+                return 1
             }
         }
+        guard try difference() != nil else { return }
+        if let copy = committed?.copy {
+            log.append("Run \(identifier): a page was not read as it was written. The new store is written again.")
+            try writePages(of: copy)
+        }
+        guard let page = try difference() else { return }
+        throw MigrationError(
+            .verificationFailed,
+            "The new store was committed, but its page \(page) is not read as it was written.", place: sidecar.store,
+            remedy: "Check the disk and the memory of this machine. "
+                + (backup.map { "Then moult rollback puts the old store back, the backup \($0.name)." }
+                    ?? "No backup was kept: moult doctor says what helps."))
     }
 
     /// The journal names the files that code has written before they are put where they belong.
@@ -108,10 +143,13 @@ extension MigrationRun {
             let path = Path.join(sidecar.externalData, file.name)
             try system.write(file.contents, to: path, sidecar.rights)
             try system.synchronise(path)
+            guard try system.digest(of: path) == Digest.sha256(file.contents) else {
+                throw MigrationError.changedOnTheWay(path)
+            }
         }
         for file in stagedFiles {
             let path = Path.join(sidecar.externalData, Path.name(of: file))
-            try system.copy(file, to: path, sidecar.rights)
+            try system.copyExactly(file, to: path, sidecar.rights)
             try system.synchronise(path)
         }
         for folder in [sidecar.externalData, sidecar.support, Path.folder(of: sidecar.store)] {

@@ -6,8 +6,11 @@ import MoultSystem
 // MARK: - The end
 
 extension MigrationRun {
-    /// After the commit nothing may fail any more: what cannot be tidied is logged, and the next run tidies it.
-    func finish(_ backup: StoreBackup?, _ space: SpaceRequirement) -> MigrationOutcome {
+    /// After the commit nothing may fail any more but the proof of it: what cannot be tidied is logged, and the next run
+    /// tidies it.
+    ///
+    /// - Throws: `verificationFailed` if a page of the new store is not read as it was written.
+    func finish(_ backup: StoreBackup?, _ space: SpaceRequirement) throws -> MigrationOutcome {
         var pruned: [StoreBackup] = []
         var after = before
         var untidied: MigrationError?
@@ -15,11 +18,15 @@ extension MigrationRun {
             try timings.measure(.commit) {
                 let writesBack = !before.usesWAL || hasTimeToWriteBack
                 try lock.connection.keepWALOnClose(!writesBack)
-                if writesBack { try lock.connection.writeBackLog(system) }
+                try proveCommit(backup, writingBack: writesBack)
             }
             after = try StoreState(lock.connection)
             bytes += after.size
-            try RunHistory(sidecar, system).append(record(.done, nil))
+            if hasTimeToPrune { pruned = try backups.prune(options.retention, keeping: journal.backup) }
+            for backup in pruned { log.append(BackupFolder.removal(of: backup.name)) }
+            var record = record(.done, nil)
+            record.removed = pruned.map(\.name)
+            try RunHistory(sidecar, system).append(record)
             let removed = try Recovery.removeDroppedFiles(journal, lock, system)
             if removed > 0 {
                 log.append(
@@ -29,7 +36,9 @@ extension MigrationRun {
             try migration.afterCommit?(lock, identifier)
             try system.removeTree(work)
             try Journal.remove(sidecar, system)
-            if hasTimeToPrune { pruned = try backups.prune(options.retention) }
+        } catch let error as MigrationError where error.code == .verificationFailed {
+            log.append("Run \(identifier): ", error)
+            throw error
         } catch {
             untidied = error as? MigrationError
             log.append("The store is the new one, but the cleanup failed: ", error)

@@ -22,6 +22,8 @@ final class MigrationRun {
     var isCommitted = false
     /// Whether that is not known, because the disk failed in the commit and afterwards.
     var isUnsettled = false
+    /// The pages that the new store has to have, and the working copy that holds them; nil as long as nothing is committed.
+    var committed: (pages: Result<PageDigests, any Error>, copy: String?)?
     var bytes: Int64 = 0
     /// Of the scripts that have run.
     var rows: Int64 = 0
@@ -81,7 +83,7 @@ final class MigrationRun {
             space = try checkSpace()
             try journal.write(sidecar, system)
             log.append("Run \(identifier): \(migration.operation.sentence(from: migration.from, to: migration.to))")
-            return finish(try change(), space)
+            return try finish(try change(), space)
         } catch {
             let error: any Error = (error as? MigrationError).map(explained) ?? error
             let end = Result { try pace.flatMap { try endOfCall($0, after: error) } }

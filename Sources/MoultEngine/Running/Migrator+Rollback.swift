@@ -17,8 +17,11 @@ package struct RollbackOutcome: Sendable, Equatable {
 extension Migrator {
     /// Puts a backup back in place of a store: by SQLite, into the same file, after backing up the present state.
     ///
-    /// The backup is verified first, and the rows of the restored store are counted against its manifest. A store that
-    /// is no database any more is set aside, never removed; one that is gone is made.
+    /// The counters of keys and of persistent history stay as high as they were, in the same transaction, so that no number
+    /// is given twice.
+    ///
+    /// The backup is verified first, and every page of the restored store is compared with it. A store that is no database
+    /// any more is set aside, never removed; one that is gone is made.
     ///
     /// - Parameter currentVersion: the name of the present version, for the backup that is made of it.
     /// - Throws: `backupInvalid` before anything is done; `verificationFailed` if the restored store differs.
@@ -44,17 +47,20 @@ extension Migrator {
             defer { lock.release() }
             lock.report(to: observer)
             _ = try Recovery.heal(lock, system)
-            outcome.saved = try replace(lock, by: backup, run, from: currentVersion, observer)
-            try finish(&outcome, startedAt, lock, from: currentVersion)
+            let pages: PageDigests
+            (outcome.saved, pages) = try replace(lock, by: backup, run, from: currentVersion, observer)
+            try finish(&outcome, pages, startedAt, lock, from: currentVersion)
         } else {
             let replacement = StoreReplacement(
                 migrator: self, backup: backup,
                 journal: journal(of: backup, run, from: currentVersion, restoredUUID: backup.manifest.uuid),
                 sidecar: sidecar, owner: owner, isMissing: condition == .missing,
                 observer: observer)
-            let lock = try replacement.perform()
+            let restored = try RestoredPages(of: backup, keeping: numbersGiven(by: sidecar), run: run)
+            defer { restored.close() }
+            let lock = try replacement.perform(restored)
             defer { lock?.release() }
-            if let lock { try finish(&outcome, startedAt, lock, from: currentVersion) }
+            if let lock { try finish(&outcome, restored.digests, startedAt, lock, from: currentVersion) }
             if let folder = outcome.setAside {
                 let reason = if case .damaged(let reason) = condition { reason } else { "the store was gone" }
                 MigrationLog(sidecar, system).append("What was there is in \(folder): \(reason)")
@@ -86,10 +92,10 @@ extension Migrator {
             backups: Path.folder(of: backup.folder), newExternalFiles: [], restoredUUID: restoredUUID)
     }
 
-    /// Replaces a sound store; returns the backup of what was there.
+    /// Replaces a sound store; returns the backup of what was there, and the pages that the store has to have.
     private func replace(
         _ lock: StoreLock, by backup: StoreBackup, _ run: String, from version: String, _ observer: MigrationObserver
-    ) throws -> StoreBackup {
+    ) throws -> (saved: StoreBackup, pages: PageDigests) {
         let (folder, sidecar) = (try backups(of: lock.sidecar.store), lock.sidecar)
         var journal = journal(of: backup, run, from: version, try StoreState(lock.connection))
         journal.state = .started
@@ -100,8 +106,7 @@ extension Migrator {
             }
             observer.report(.backup, 1, "Made the backup \(saved.name)")
             guard !observer.isCancelled() else { throw MigrationRun.cancelled(sidecar.store) }
-            try restore(backup, &journal, lock, observer)
-            return saved
+            return (saved, try restore(backup, &journal, lock, observer))
         } catch {
             // Where it is not known which store is there, the journal stays, and the next run finds out.
             let isOld = journal.state == .started || (try? settled(lock)).map { !Recovery.isNew($0, journal) } == true
@@ -138,25 +143,28 @@ extension Migrator {
 
     private func restore(
         _ backup: StoreBackup, _ journal: inout Journal, _ lock: StoreLock, _ observer: MigrationObserver
-    ) throws {
-        let (sidecar, source) = (lock.sidecar, try Connection(backup.store, mode: .immutable))
-        defer { source.close() }
-        journal.newChecksum = try StoreState(source).checksum
+    ) throws -> PageDigests {
+        let sidecar = lock.sidecar
+        let restored = try RestoredPages(of: backup, keeping: GivenNumbers(lock.connection), run: journal.run)
+        defer { restored.close() }
+        journal.newChecksum = try StoreState(restored.connection).checksum
         // The present state's backup, which was made before, has its own.
         let storage = ExternalStorage(store: sidecar.store)
         if try !storage.files(on: system).isEmpty {
-            let named = try ExternalStorage.names(in: lock.connection).subtracting(ExternalStorage.names(in: source))
+            let named = try ExternalStorage.names(in: lock.connection).subtracting(
+                ExternalStorage.names(in: restored.connection))
             journal.droppedFiles = try storage.droppable(named, of: sidecar.store, on: system)
         }
         journal.state = .committing
         try journal.write(sidecar, system)
         do {
             try restoreExternalFiles(backup, sidecar)
-            try restorePages(of: source, to: lock.connection, observer)
+            try restorePages(of: restored.connection, to: lock.connection, observer)
         } catch {
             guard let state = try? settled(lock), Recovery.isNew(state, journal) else { throw error }
             MigrationLog(sidecar, system).append("The restore reported an error, but the store is restored: ", error)
         }
+        return restored.digests
     }
 
     /// Writes every page of a backup into a store, in one transaction.
@@ -170,12 +178,14 @@ extension Migrator {
     /// The store is the restored one: nothing fails any more but the proof that it is; what cannot be tidied is logged,
     /// and the journal stays, so that the next run tidies it.
     private func finish(
-        _ outcome: inout RollbackOutcome, _ startedAt: Timestamp, _ lock: StoreLock, from version: String
+        _ outcome: inout RollbackOutcome, _ pages: PageDigests, _ startedAt: Timestamp, _ lock: StoreLock,
+        from version: String
     ) throws {
         let (sidecar, run) = (lock.sidecar, outcome.run)
         do {
-            try check(lock.connection, outcome.restored)
             try lock.connection.keepWALOnClose(false)
+            try lock.connection.writeBackLog(system, isCompared: false)
+            try check(lock.connection, pages, outcome.restored)
             try Quarantine(sidecar, system).forgetRestorations(since: outcome.restored.manifest.createdAt)
             try Recovery.keepAside(run, sidecar, system)
             if try system.exists(sidecar.setAside(run)) { outcome.setAside = sidecar.setAside(run) }
@@ -207,7 +217,7 @@ extension Migrator {
             }
             try makeFolders(from: storeFolder, to: Path.folder(of: destination), sidecar.rights)
             let part = "\(destination).\(system.uniqueName()).part"
-            try system.copy(Path.join(backup.folder, file.path), to: part, sidecar.rights)
+            try system.copyExactly(Path.join(backup.folder, file.path), to: part, sidecar.rights)
             try system.synchronise(part)
             try system.rename(part, to: destination)
             try system.synchronise(Path.folder(of: destination))
@@ -221,16 +231,21 @@ extension Migrator {
         try system.synchronise(Path.folder(of: folder))
     }
 
-    private func check(_ connection: Connection, _ backup: StoreBackup) throws {
-        let hashes = try StoreState(connection).hashes?.entities ?? [:]
-        guard hashes.mapValues(\.base64) == backup.manifest.versionHashes,
-            try connection.rowCounts() == backup.manifest.rows
-        else {
-            throw MigrationError(
-                .verificationFailed, "The restored store does not match the backup's manifest.",
-                place: connection.path,
-                remedy: "Restore another backup. \(backup.name) itself is sound.")
+    /// Compares every page of the restored store, read from its file again, with the backup.
+    private func check(_ connection: Connection, _ pages: PageDigests, _ backup: StoreBackup) throws {
+        let page: Int?
+        do {
+            page = try PageDigests(connection).firstDifference(from: pages)
+        } catch let error as MigrationError where [.storeCorrupted, .notAStore].contains(error.code) {
+            page = 1
         }
+        guard let page else { return }
+        throw MigrationError(
+            .verificationFailed, "The restored store does not match the backup: its page \(page) differs.",
+            place: connection.path,
+            remedy:
+                "Check the disk and the memory of this machine, then restore \(backup.name) again. The backup is sound."
+        )
     }
 
     private func record(

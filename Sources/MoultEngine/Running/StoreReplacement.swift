@@ -27,17 +27,17 @@ struct StoreReplacement {
 
     /// - Returns: the lock of the restored store; nil if another process has opened it since.
     /// - Throws: with what was there as it was; where the disk does not tell what is there, the journal stays.
-    func perform() throws -> StoreLock? {
+    func perform(_ restored: RestoredPages) throws -> StoreLock? {
         try journal.write(sidecar, system)
         do {
             guard !observer.isCancelled() else { throw MigrationRun.cancelled(store) }
             try putAside()
             try migrator.restoreExternalFiles(backup, sidecar)
             guard !isMissing else {
-                try putInPlace()
+                try putInPlace(restored)
                 return try lockRestored()
             }
-            return try overwrite()
+            return try overwrite(restored)
         } catch {
             return try settle(after: error)
         }
@@ -70,9 +70,18 @@ struct StoreReplacement {
         try system.synchronise(Path.folder(of: store))
     }
 
-    private func putInPlace() throws {
+    private func putInPlace(_ restored: RestoredPages) throws {
         let made = Path.join(sidecar.work(journal.run), "restored")
-        try system.copy(backup.store, to: made, .like(backup.store))
+        try system.makeFile(made, .like(backup.store))
+        let new = try Connection(made, mode: .readWrite)
+        do {
+            try migrator.restorePages(of: restored.connection, to: new, observer)
+            if try usesLog { try new.execute("PRAGMA journal_mode = WAL") }
+            new.close()
+        } catch {
+            new.close()
+            throw error
+        }
         try system.synchronise(made)
         do {
             try system.rename(made, toUnused: store)
@@ -85,10 +94,12 @@ struct StoreReplacement {
         observer.report(.commit, 1, bytes: backup.manifest.size)
     }
 
-    private func overwrite() throws -> StoreLock {
-        let usesLog = try system.read(backup.store, prefix: 20).last == 2
-        let source = try Connection(backup.store, mode: .immutable)
-        defer { source.close() }
+    /// Whether the backup is of a store in WAL mode.
+    private var usesLog: Bool { get throws { try system.read(backup.store, prefix: 20).last == 2 } }
+
+    private func overwrite(_ restored: RestoredPages) throws -> StoreLock {
+        let usesLog = try usesLog
+        let source = restored.connection
         let lock = try StoreLock(
             replacing: store, pageSize: try source.integer("PRAGMA page_size") ?? 4_096, system,
             patience: migrator.options.patience, owner: owner)
@@ -101,7 +112,7 @@ struct StoreReplacement {
         do {
             try lock.connection.ignoresContents(false)
             try lock.connection.keepWALOnClose(false)
-            try lock.connection.writeBackLog(system)
+            try lock.connection.writeBackLog(system, isCompared: false)
             if !usesLog { try lock.connection.execute("PRAGMA journal_mode = DELETE") }
         } catch {
             log.append("The store is restored, but its log could not be written back: ", error)

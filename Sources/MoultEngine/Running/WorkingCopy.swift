@@ -33,7 +33,7 @@ final class WorkingCopy {
         self.store = store
         self.system = system
         if !isMade {
-            try system.copy(source, to: path)
+            try system.copyExactly(source, to: path)
         }
         connection = try Connection(path, mode: .readWrite)
         try connection.execute(

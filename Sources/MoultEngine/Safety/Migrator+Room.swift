@@ -43,12 +43,26 @@ extension Migrator {
         return (try body(Migrator(options: frugal, system: system)), made)
     }
 
-    /// Removes what is no longer needed of Moult's own; the names of the backups that went.
+    /// Removes the backups next to a store, or in the folder of the options, that a policy does not keep; returns and logs
+    /// them.
+    package func prune(_ store: String, _ policy: RetentionPolicy) throws -> [StoreBackup] {
+        var last: String?
+        if policy.keepsEachVersion { last = try lastChange(of: store)?.backup }
+        let gone = try backups(of: store).prune(policy, keeping: last)
+        let log = MigrationLog(try sidecar(of: store), system)
+        for backup in gone { log.append(BackupFolder.removal(of: backup.name)) }
+        return gone
+    }
+
+    /// Removes what is no longer needed of Moult's own, the only backup of a version included if its time is over; the
+    /// names of the backups that went.
     private func free(_ store: String) throws -> [String] {
         let path = try StoreProbe.checkFile(store, system)
         let lock = try StoreLock(path, system, patience: options.patience)
         defer { lock.release() }
         _ = try Recovery.heal(lock, system)
-        return try backups(of: path).prune(options.retention).map(\.name)
+        var retention = options.retention
+        retention.keepsEachVersion = false
+        return try prune(path, retention).map(\.name)
     }
 }

@@ -135,7 +135,7 @@ package final class StoreLock {
     ///
     /// - Throws: what the disk says; then it is not known which of the two the next process will find.
     func settle() throws {
-        try connection.writeBackLog(system)
+        try connection.writeBackLog(system, isCompared: false)
     }
 
     /// Says where copies are of what SQLite could not apply.

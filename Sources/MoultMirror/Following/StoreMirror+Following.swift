@@ -52,6 +52,7 @@ extension StoreMirror {
         try requireFile(source)
         let snapshot = try snapshot(of: source)
         try checkPrimary(snapshot, route)
+        if !overwriting { try checkRestores(snapshot, route) }
         let (script, obstacle) = try self.script(of: route, over: snapshot)
         var reason = obstacle
         var parts = try script.map {

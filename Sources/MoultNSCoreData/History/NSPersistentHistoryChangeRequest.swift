@@ -96,6 +96,7 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
                     let wanted = moment.map { $0.nextUp...Double.greatestFiniteMagnitude }
                     found += try store.historyRecords(timestamps: wanted).map { .init($0, store.identifier) }
                 case .afterToken:
+                    if let number { try store.checkHistoryToken(number) }
                     found += try store.historyRecords(after: number ?? 0).map { .init($0, store.identifier) }
                 case .before(let moment):
                     let wanted = moment.map { -Double.greatestFiniteMagnitude...$0.nextDown }

@@ -47,6 +47,29 @@ extension ObjectStore {
         try transactionNumber("COALESCE((SELECT min(Z_PK) - 1 FROM ATRANSACTION), \(Self.highestTransaction), 0)")
     }
 
+    /// Checks that what came after a token can still be told: that none of it has been forgotten, and that no restore has
+    /// taken back what the token had seen.
+    ///
+    /// - Throws: `historyTokenExpired`.
+    package func checkHistoryToken(_ number: Int64) throws {
+        let forgotten = try lastForgottenTransaction()
+        guard number >= forgotten else {
+            throw Self.expired(
+                "The history from transaction \(number) up to transaction \(forgotten) has been deleted.", path)
+        }
+        let metadata = try reading { try StoreMetadata(from: connection) }
+        guard let lost = RestoreMark(metadata)?.lost.first(where: { $0.contains(number) }) else { return }
+        throw Self.expired(
+            "The store was restored from a backup: transactions \(lost.lowerBound) to \(lost.upperBound) are gone.",
+            path)
+    }
+
+    private static func expired(_ message: String, _ path: String) -> MigrationError {
+        MigrationError(
+            .historyTokenExpired, message, place: path,
+            remedy: "Read the objects again, then use the token of the last transaction.")
+    }
+
     /// The number of the last transaction that was ever written; 0 for none.
     package func lastTransaction() throws -> Int64 {
         try transactionNumber(

@@ -42,4 +42,10 @@ package protocol FileWatcher: AnyObject, Sendable {
     func done(_ call: FileCall)
     /// A file that was opened was closed.
     func closed(_ path: String)
+    /// The bytes that reach the disk in place of those of a write that passes; nil if they are the same.
+    func altered(_ call: FileCall) -> [UInt8]?
+}
+
+extension FileWatcher {
+    package func altered(_ call: FileCall) -> [UInt8]? { nil }
 }

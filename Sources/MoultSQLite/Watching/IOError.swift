@@ -14,4 +14,5 @@ enum IOError {
     static let shmSize = SQLITE_IOERR | 19 << 8
     static let shmLock = SQLITE_IOERR | 20 << 8
     static let shmMap = SQLITE_IOERR | 21 << 8
+    static let shortRead = SQLITE_IOERR | 2 << 8
 }

@@ -108,7 +108,12 @@ extension WatchedFile {
             guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.write }
             let bytes = UnsafeRawBufferPointer(start: buffer, count: Int(count))
             return state.answering(.write(offset: offset), bytes, failure: IOError.write) {
-                methods.xWrite?(real, buffer, count, offset)
+                let call = FileCall(
+                    operation: .write(offset: offset), path: state.path, bytes: bytes, isJournal: state.isJournal)
+                guard let altered = state.watcher.altered(call) else {
+                    return methods.xWrite?(real, buffer, count, offset)
+                }
+                return altered.withUnsafeBytes { methods.xWrite?(real, $0.baseAddress, count, offset) }
             }
         }
         methods.xTruncate = { file, size in

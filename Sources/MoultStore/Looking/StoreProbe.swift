@@ -157,7 +157,7 @@ extension StoreProbe {
         return nil
     }
 
-    /// Copies a store with its log and its journal, which SQLite may then heal.
+    /// Copies a store with its log and its journal, which SQLite may then heal, and compares the copies.
     ///
     /// - Returns: false where somebody wrote to them in the meantime.
     package static func copy(_ path: String, to copy: String, _ system: any System) throws -> Bool {
@@ -170,6 +170,12 @@ extension StoreProbe {
             // A side file went away while it was copied.
             return false
         }
-        return try statuses(of: path, system) == before
+        guard try statuses(of: path, system) == before else { return false }
+        for (suffix, status) in zip(["", "-wal", "-journal"], before)
+        where try status != nil && !system.holdsSame(path + suffix, copy + suffix) {
+            guard try statuses(of: path, system) == before else { return false }
+            throw MigrationError.changedOnTheWay(copy + suffix)
+        }
+        return true
     }
 }

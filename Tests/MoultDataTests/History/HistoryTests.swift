@@ -150,6 +150,42 @@ import Testing
         #expect(try context.fetchHistory(Descriptor()).map(\.token) == all.map(\.token))
     }
 
+    @Test func `a token of a time that a restore took back is expired, and no number is given again`() throws {
+        let own = try ScratchFolder()
+        let url = URL(fileURLWithPath: own.path + "/books.store")
+        func open<Result>(_ body: (ModelContext) throws -> Result) throws -> Result {
+            try body(
+                ModelContext(
+                    ModelContainer(for: Schema(versionedSchema: Bookshop.self), configurations: .init(url: url))))
+        }
+        func add(_ titles: [String]) throws -> [DefaultHistoryToken] {
+            try open { context in
+                for title in titles {
+                    context.insert(Book(title))
+                    try context.save()
+                }
+                return try context.fetchHistory(Descriptor()).map(\.token)
+            }
+        }
+        let kept = try #require(try add(["Emma"]).last)
+        let backup = try BackupManager(storeAt: url).createBackup()
+        let lost = try add(["Persuasion", "Sanditon"])
+        _ = try BackupManager(storeAt: url).restore(backup)
+        _ = try add(["Lady Susan"])
+        let numbers = "SELECT group_concat(Z_PK) FROM ATRANSACTION"
+        #expect(try SQLiteShell.run(url.path, numbers) == "1,4\n")
+        #expect(try SQLiteShell.run(url.path, "SELECT group_concat(Z_PK) FROM ZBOOK") == "1,4\n")
+        try open { context in
+            for token in lost[1...] {
+                #expect(throws: SwiftDataError.historyTokenExpired) {
+                    try context.fetchHistory(Descriptor(predicate: #Predicate { $0.token > token }))
+                }
+            }
+            let since = try context.fetchHistory(Descriptor(predicate: #Predicate { $0.token > kept }))
+            #expect(since.count == 1)
+        }
+    }
+
     @Test func `a token is expired once what came after it is forgotten`() throws {
         _ = try threeSaves()
         let tokens = try context.fetchHistory(Descriptor()).map(\.token)

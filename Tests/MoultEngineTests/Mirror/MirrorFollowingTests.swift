@@ -57,6 +57,28 @@ struct MirrorFollowingTests {
         try fixture.expectEqual()
     }
 
+    /// A restore leaves the counters as high as they were, so that they say nothing.
+    @Test(arguments: [true, false])
+    func `a store that was restored and written to again is not taken for one that has gone on`(history: Bool) throws {
+        let fixture = try MirrorFixture(history: history)
+        var mirror = try fixture.start()
+        let backup = try Migrator().backUp(fixture.store, version: "1")
+        try fixture.write(seed: 5)
+        _ = try mirror.synchronise()
+        _ = try Migrator().rollback(fixture.store, to: backup)
+        for seed in UInt64(6)...7 {
+            let error = #expect(throws: MigrationError.self) { _ = try mirror.synchronise() }
+            #expect(error?.code == .mirrorDiverged && error?.message.contains("restored") == true)
+            #expect(throws: MigrationError.self) { _ = try mirror.status() }
+            try fixture.write(seed: seed)
+        }
+        _ = try mirror.synchronise(overwriting: true)
+        try fixture.expectEqual()
+        try fixture.write(seed: 8)
+        _ = try mirror.synchronise()
+        try fixture.expectEqual()
+    }
+
     @Test func `history that the store has let go of leads to a scan`() throws {
         let fixture = try MirrorFixture()
         var mirror = try fixture.start()

@@ -159,6 +159,20 @@ import Testing
         return (ann.objectID, bob.objectID)
     }
 
+    @Test("fetchHistory(after:) with a token that has expired")
+    func expiredToken() throws {
+        _ = try threeSaves()
+        let request = NSPersistentHistoryChangeRequest.fetchHistory(after: nil as NSPersistentHistoryToken?)
+        let result = try context.execute(request) as? NSPersistentHistoryResult
+        let transactions = result?.result as? [NSPersistentHistoryTransaction] ?? []
+        try context.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: transactions.last?.token))
+        let error = #expect(throws: (any Error).self) {
+            try context.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: transactions.first?.token))
+        }
+        #expect((error as? NSError)?.code == 134301)
+        try context.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: transactions.last?.token))
+    }
+
     @Test("NSPersistentHistoryTransaction.fetchRequest with a predicate over author")
     func historyOfOthers() throws {
         _ = try threeSaves()

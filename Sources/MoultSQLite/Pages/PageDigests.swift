@@ -1,0 +1,81 @@
+import CSQLite
+import MoultModel
+
+/// A digest of every page of a database, as SQLite reads it: two databases with the same digests hold the same bytes.
+///
+/// SQLite copies the pages into a database that is written nowhere (``UnwrittenFile``), so that the pages in a WAL count
+/// as they do for every reader. The digests differ between processes.
+package struct PageDigests: Sendable, Equatable {
+    private let digests: [Int]
+
+    /// - Parameters:
+    ///   - source: without a transaction that writes.
+    ///   - again: whether each page is read from its file again. Otherwise a page in the connection's cache counts as it is
+    ///     there.
+    ///   - isCancelled: asked now and then; the digests are not made if it is.
+    /// - Throws: `cancelled`; what SQLite says.
+    package init(_ source: Connection, again: Bool = true, isCancelled: () -> Bool = { false }) throws {
+        if again { try source.forgetPages() }
+        let sink = PageSink()
+        let destination = try UnwrittenVFS.connection(to: sink)
+        defer { destination.close() }
+        try destination.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE")
+        try Backup(from: source, to: destination).run(stepPages: 4_096) { _, _ in !isCancelled() }
+        digests = sink.digests
+    }
+
+    /// The digests of a file that no connection writes to, read through a connection of its own.
+    package init(ofFile path: String, isCancelled: () -> Bool = { false }) throws {
+        let connection = try Connection(path, mode: .immutable)
+        defer { connection.close() }
+        try self.init(connection, isCancelled: isCancelled)
+    }
+
+    /// The number of the first page that is not the same; nil if all are.
+    package func firstDifference(from other: PageDigests) -> Int? {
+        if let place = zip(digests, other.digests).enumerated().first(where: { $0.element.0 != $0.element.1 })?.offset {
+            return place + 1
+        }
+        return digests.count == other.digests.count ? nil : min(digests.count, other.digests.count) + 1
+    }
+}
+
+/// What takes in the pages that are written to an ``UnwrittenFile``.
+final class PageSink: Sendable {
+    // SQLite uses a connection, and with it its files, on one thread at a time.
+    nonisolated(unsafe) private(set) var digests: [Int] = []
+    nonisolated(unsafe) private(set) var size: Int64 = 0
+
+    /// The bytes of the header that each copy has of its own: how it is journalled, the file change counter, the schema
+    /// cookie, and who wrote it last (the SQLite file format, section 1.3).
+    private static let own = [18..<20, 24..<28, 40..<44, 92..<100]
+
+    func take(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
+        guard !bytes.isEmpty else { return }
+        let page = Int(offset) / bytes.count
+        var hasher = Hasher()
+        if page == 0 {
+            var first = Array(bytes)
+            for range in Self.own where range.upperBound <= first.count {
+                for place in range { first[place] = 0 }
+            }
+            hasher.combine(first)
+        } else {
+            hasher.combine(bytes: bytes)
+        }
+        // SQLite does not write the page of its locks.
+        while digests.count <= page { digests.append(0) }
+        digests[page] = hasher.finalize()
+        size = max(size, offset + Int64(bytes.count))
+    }
+}
+
+extension Connection {
+    /// Has SQLite read every page from its file again: what is changed is written, and the rest of the cache is forgotten.
+    ///
+    /// A page that a statement is reading stays.
+    package func forgetPages() throws {
+        if isInTransaction { _ = try flushPages() }
+        try check(sqlite3_db_release_memory(handle))
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import MoultEngine
+import MoultModel
+import MoultStore
+import MoultSystem
+import TestSupport
+import Testing
+
+@testable import MoultCare
+
+/// What Moult keeps of a store and cannot be read is never taken for missing.
+struct UnreadableRecordTests {
+    private let fixture: EngineFixture
+    private let system = POSIXSystem()
+
+    init() throws { fixture = try EngineFixture() }
+
+    private func run() throws -> StoreBackup {
+        try #require(try Migrator().run(Migration(from: "1", to: "1"), on: fixture.store).backup)
+    }
+
+    private func cut(_ path: String, by count: Int) throws {
+        var bytes = try system.read(path)
+        bytes.removeLast(count)
+        try system.write(bytes, to: path)
+    }
+
+    private func rollbackError(to name: String? = nil) -> MigrationError? {
+        #expect(throws: MigrationError.self) {
+            _ = try Migrator().backup(named: name, of: fixture.store) { nil }
+        }
+    }
+
+    @Test(arguments: ["cut", "gone"])
+    func `a backup whose manifest cannot be read is there, and its store can be taken in again`(damage: String) throws {
+        let backup = try run()
+        let manifest = backup.folder + "/manifest.json"
+        if damage == "cut" { try cut(manifest, by: 100) } else { try FileManager.default.removeItem(atPath: manifest) }
+        for name in [nil, backup.name] {
+            let error = try #require(rollbackError(to: name))
+            #expect(error.code == .backupInvalid)
+            #expect(error.message.contains(backup.name) && error.message.contains("is there"))
+            // What the remedy says.
+            let words = error.remedy.split(separator: "'").map(String.init)
+            #expect(words.contains(backup.store), "\(error.remedy)")
+        }
+        let taken = try Migrator().importBackup(backup.store, for: fixture.store, version: "1", wasClosed: true)
+        _ = try Migrator().rollback(fixture.store, to: taken)
+        let findings = StoreDiagnosis(fixture.store).findings
+        #expect(findings.contains { $0.code == "backup-unreadable" && $0.severity > .note })
+    }
+
+    @Test(arguments: [true, false])
+    func `a record that cannot be read is told, and the last run is unknown if it is the last`(isLast: Bool) throws {
+        _ = try run()
+        let runs = fixture.sidecar + "/runs.jsonl"
+        if isLast {
+            try cut(runs, by: 40)
+        } else {
+            var bytes = try system.read(runs)
+            bytes[3] = 0
+            try system.write(bytes, to: runs)
+            _ = try run()
+        }
+        let unreadable = try #require(try Migrator().unreadableRuns(of: fixture.store))
+        #expect(unreadable.count == 1 && unreadable.isLast == isLast)
+        #expect(try Migrator().runs(of: fixture.store).count == (isLast ? 0 : 1))
+        #expect(StoreDiagnosis(fixture.store).findings.contains { $0.code == "history-unreadable" })
+        if isLast {
+            #expect(rollbackError()?.message.contains("the last run is unknown") == true)
+        } else {
+            _ = try Migrator().backup(named: nil, of: fixture.store) { nil }
+        }
+    }
+
+    @Test func `a removal of a backup that died is finished by the next run`() throws {
+        let old = ClockSystem(now: Timestamp(seconds: 1_000_000_000))
+        let first = try Migrator(system: old).backUp(fixture.store, version: "1")
+        let second = try Migrator(system: old).backUp(fixture.store, version: "1")
+        // The first removal of a file fails, and nothing is removed from there on.
+        let dying = FaultySystem { call in call > 1 ? EIO : nil }
+        let folder = BackupFolder(fixture.sidecar + "/backups", dying)
+        #expect(throws: MigrationError.self) { try folder.prune(RetentionPolicy(minimumCount: 1)) }
+        #expect(try Migrator().backups(of: fixture.store).list() == [second])
+        #expect(try system.list(fixture.sidecar + "/backups").count == 2)
+        _ = try run()
+        #expect(try system.list(fixture.sidecar + "/backups").filter { $0.hasPrefix(".") || $0 == first.name } == [])
+    }
+
+    @Test func `a store whose model cannot be read is not called well`() throws {
+        let library = try LibraryStore(history: false)
+        #expect(StoreDiagnosis(library.path).findings.allSatisfy { $0.severity == .note })
+        try library.shell("UPDATE Z_MODELCACHE SET Z_CONTENT = substr(Z_CONTENT, 1, length(Z_CONTENT) / 2)")
+        let findings = StoreDiagnosis(library.path).findings
+        #expect(findings.contains { $0.code == "model-cache" && $0.severity > .note })
+        #expect(Set(findings).count == findings.count)
+    }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import MoultEngine
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultSystem
+import Synchronization
+import TestSupport
+import Testing
+
+/// A disk that writes one bit of one write wrong and says nothing, in every kind of work that copies pages.
+struct FlippedByteTests {
+    enum Work: String, CaseIterable {
+        case backup, copy, store, into, rollback, overDamage, missing
+    }
+
+    /// What the work leaves is judged by the sqlite3 shell: the rows, the indexes, and those of every backup.
+    @Test(arguments: Work.allCases)
+    func `a wrong bit is noticed before the work is done, or has changed nothing`(work: Work) throws {
+        let ground = try FlipGround(work)
+        let count = try ground.writes()
+        #expect(count > 3)
+        var (noticed, harmless) = (0, 0)
+        for round in Tier.faults.rounds(quick: 2, full: 60, sharedBy: Work.allCases.count) {
+            let number = 1 + (round * 7_919 + 3) % count
+            if try ground.isNoticed(flipping: number, at: 97 + round * 389) { noticed += 1 } else { harmless += 1 }
+        }
+        print(
+            "FlippedByteTests: \(work.rawValue): \(count) writes, \(noticed) flips noticed, \(harmless) without a trace"
+        )
+    }
+}
+
+/// A store, and some work on it that can be done again and again.
+private struct FlipGround {
+    let work: FlippedByteTests.Work
+    let template: ScratchFolder
+    let versions: ModelVersions
+    /// The hash of all rows that each file has to have after the work.
+    private let (old, new): (String, String)
+
+    init(_ work: FlippedByteTests.Work) throws {
+        (self.work, template) = (work, try ScratchFolder())
+        let fixture = try EngineFixture(killable: 600, isWAL: false)
+        versions = work == .store ? try Self.additions() : try KillableVersions.make()
+        old = try fixture.logicalHash()
+        if ![.backup, .copy, .store, .into].contains(work) {
+            _ = try Self.migrate(fixture.store, versions)
+            new = try fixture.logicalHash()
+        } else {
+            let copy = fixture.folder.path + "/new.sqlite"
+            _ = try Migrator().run(PreparedMigration(fixture.store, versions: versions), into: copy)
+            new = try SQLiteShell.run(copy, ".sha3sum --schema")
+            for name in ["new.sqlite", "new.sqlite.moult"] {
+                try FileManager.default.removeItem(atPath: fixture.folder.path + "/" + name)
+            }
+        }
+        try FileManager.default.removeItem(atPath: template.path)
+        try FileManager.default.copyItem(atPath: fixture.folder.path, toPath: template.path)
+    }
+
+    /// A version that a store is brought to without rebuilding a table.
+    private static func additions() throws -> ModelVersions {
+        let versions = try KillableVersions.make()
+        let model = try ManagedObjectModel(
+            entities: versions.versions[0].model.entities.map { entity in
+                var entity = entity
+                if entity.name == "Item" {
+                    entity.attributes.append(.init(name: "word", type: .string, isIndexed: true))
+                }
+                return entity
+            })
+        return ModelVersions(versions: [versions.versions[0], ModelVersion(names: ["2"], model: model)])
+    }
+
+    private static func migrate(_ store: String, _ versions: ModelVersions) throws -> MigrationOutcome? {
+        try Migrator().run(PreparedMigration(store, versions: versions)).last
+    }
+
+    func writes() throws -> Int {
+        let folder = try fresh()
+        let disk = FlippingDisk(number: nil, place: 0)
+        try disk.watching(folder.path) { try perform(in: folder.path) }
+        return disk.count
+    }
+
+    /// - Returns: whether the work failed.
+    func isNoticed(flipping number: Int, at place: Int) throws -> Bool {
+        let folder = try fresh()
+        let disk = FlippingDisk(number: number, place: place)
+        let result = try disk.watching(folder.path) { Result { try perform(in: folder.path) } }
+        guard case .success = result else { return true }
+        let store = folder.path + "/Forum data.sqlite"
+        let isNew = [.copy, .store].contains(work)
+        let remark = Comment(rawValue: "write \(number), byte \(place), \(disk.met)")
+        #expect((try? hash(store)) == (isNew ? new : old), remark)
+        if work == .into { #expect((try? hash(folder.path + "/into.sqlite")) == new, remark) }
+        for backup in try Migrator().backups(of: store).list() {
+            #expect([old, new].contains(try? hash(backup.store)), remark)
+        }
+        return false
+    }
+
+    private func hash(_ path: String) throws -> String {
+        #expect(try SQLiteShell.run(path, "PRAGMA integrity_check") == "ok\n")
+        return try SQLiteShell.run(path, ".sha3sum --schema")
+    }
+
+    private func fresh() throws -> ScratchFolder {
+        let folder = try ScratchFolder()
+        for name in try FileManager.default.contentsOfDirectory(atPath: template.path) {
+            try FileManager.default.copyItem(atPath: "\(template.path)/\(name)", toPath: "\(folder.path)/\(name)")
+        }
+        let store = folder.path + "/Forum data.sqlite"
+        if work == .overDamage {
+            var bytes = try POSIXSystem().read(store)
+            for place in 4_096..<12_288 { bytes[place] = 0xEE }
+            try POSIXSystem().write(bytes, to: store)
+        }
+        if work == .missing { try FileManager.default.removeItem(atPath: store) }
+        return folder
+    }
+
+    private func perform(in folder: String) throws {
+        let store = folder + "/Forum data.sqlite"
+        switch work {
+        case .backup: _ = try Migrator().backUp(store, version: "1")
+        case .copy, .store: _ = try Self.migrate(store, versions)
+        case .into:
+            _ = try Migrator().run(PreparedMigration(store, versions: versions), into: folder + "/into.sqlite")
+        case .rollback, .overDamage, .missing:
+            let backup = try #require(try Migrator().backups(of: store).list().first)
+            _ = try Migrator().rollback(store, to: backup)
+        }
+    }
+}
+
+/// Counts SQLite's writes of pages below a folder, and writes one of them wrong.
+private final class FlippingDisk: FileWatcher {
+    private let number: Int?
+    private let place: Int
+    private let state = Mutex((count: 0, met: ""))
+
+    init(number: Int?, place: Int) { (self.number, self.place) = (number, place) }
+
+    var count: Int { state.withLock(\.count) }
+    var met: String { state.withLock(\.met) }
+
+    func watching<Result>(_ folder: String, _ body: () throws -> Result) throws -> Result {
+        let folder = try POSIXSystem().resolve(folder)
+        #expect(WatchedVFS.watch(folder, by: self))
+        defer { WatchedVFS.unwatch(folder) }
+        return try body()
+    }
+
+    func answer(_ call: FileCall) -> FileCall.Answer { call.operation == .sync ? .pretend : .pass }
+    func done(_ call: FileCall) {}
+    func closed(_ path: String) {}
+
+    func altered(_ call: FileCall) -> [UInt8]? {
+        guard call.bytes.count >= 512 else { return nil }
+        return state.withLock { state in
+            state.count += 1
+            guard state.count == number else { return nil }
+            state.met = "\(Path.name(of: call.path)) \(call.operation)"
+            var bytes = Array(call.bytes)
+            bytes[place % bytes.count] ^= 1
+            return bytes
+        }
+    }
+}
