@@ -52,6 +52,7 @@ extension Project {
         let versions = try versions(for: store)
         try versions.checkReleased()
         var preparation = try preparation(in: versions, options)
+        preparation.part = options.configuration.map(StorePart.configuration)
         preparation.defersWork = options.defersWork
         // A call with a budget can divide the rows that a new table is filled with.
         let rebuilds = options.normalises || options.budget != nil

@@ -115,7 +115,7 @@ package struct PreparedMigration: Sendable {
 
     private init(_ look: Look, _ versions: ModelVersions, _ options: Options, _ system: any System) {
         (store, plan, bound) = (look.path, look.plan, look.bound)
-        storeFindings = look.snapshot.findings + look.renames
+        storeFindings = look.snapshot.findings + look.plan.configurationNotes(options) + look.renames
         (size, usesWAL) = (look.snapshot.file.size, look.snapshot.file.journalMode == .wal)
         continuesEarlierCall = look.continuesEarlierCall
         self.options = options
@@ -415,5 +415,21 @@ extension PreparedMigration {
             "The plan needs the code of the \(missing.count == 1 ? "step" : "steps") "
                 + "\(missing.joined(separator: ", ")), which this program does not have.", place: first,
             remedy: "Run the migration in the program that registers it.")
+    }
+}
+
+extension MigrationPlan {
+    /// What is not known of the configuration that the app opens the store with.
+    fileprivate func configurationNotes(_ options: PreparedMigration.Options) -> [Finding] {
+        alternatives.map { name in
+            var taken = "the whole of \(from.name)"
+            if case .configuration(let chosen) = part { taken = "the configuration \(chosen)" }
+            return Finding(
+                code: "configuration-open", severity: .warning, place: name,
+                message: "The store has the entities of \(taken), and of the configuration \(name) too. It gets those "
+                    + "that \(to.name) has for \(taken).",
+                remedy: "If the app opens it with the configuration \(name), \(options.remedies.choosingConfiguration) "
+                    + "\(name).")
+        }
     }
 }

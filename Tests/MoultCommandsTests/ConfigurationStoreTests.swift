@@ -98,6 +98,35 @@ import Testing
         #expect(try shell(moult, "new.sqlite", "SELECT ZBODY FROM ZNOTE WHERE Z_PK = 2") == "new\n")
     }
 
+    @Test func `what the app opens it with can be said where its entities do not tell`() throws {
+        let moult = Tool(folder: try ScratchFolder())
+        let models = moult.folder.path + "/models"
+        try FileManager.default.createDirectory(atPath: models, withIntermediateDirectories: true)
+        let notes = Configuration(name: "Cloud", entityNames: ["Note"])
+        for (name, model) in [
+            ("1", try ManagedObjectModel(entities: [Self.note(hasStars: false)], configurations: [notes])),
+            (
+                "2",
+                try ManagedObjectModel(
+                    entities: [Self.draft, Self.note(hasStars: true)],
+                    configurations: [notes, Configuration(name: "Local", entityNames: ["Draft"])])
+            ),
+        ] {
+            try model.json.indented.write(toFile: "\(models)/\(name).json", atomically: true, encoding: .utf8)
+        }
+        #expect(try moult("create", "a.sqlite", "--model", "models", "--version", "1", "--rows", "Note=5").exit == 0)
+        let plan = try moult("plan", "a.sqlite", "--model", "models")
+        #expect(plan.output.contains("pass --store-configuration Cloud"), "\(plan.output)")
+        let said = ["--model", "models", "--store-configuration", "Cloud"]
+        #expect(try !moult.run(Tool.path, ["plan", "a.sqlite"] + said).output.contains("configuration-open"))
+        let run = try moult.run(Tool.path, ["migrate", "a.sqlite"] + said)
+        #expect(run.exit == 0, "\(run.errors)")
+        #expect(try shell(moult, "a.sqlite", Self.entities) == "Note\n")
+        #expect(try shell(moult, "a.sqlite", "SELECT count(*) FROM ZNOTE") == "5\n")
+        let wrong = try moult("migrate", "a.sqlite", "--model", "models", "--store-configuration", "Klaud")
+        #expect(wrong.exit == 3 && wrong.errors.contains("Klaud"), "\(wrong.errors)")
+    }
+
     @Test func `an entity that leaves it is named by diff, lint and plan, each for what it is`() throws {
         let moult = try tool(local: [])
         let diff = try moult("diff", "1", "2", "--model", "models")

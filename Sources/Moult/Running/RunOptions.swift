@@ -38,6 +38,8 @@ public struct RunOptions: Sendable {
     public var comparesUnwrittenTables = false
     /// Whether to migrate a store that is mirrored to CloudKit.
     public var allowsCloudKit = false
+    /// The name of the configuration that the app opens the store with; nil for the one whose entities the store has.
+    public var configuration: String?
     /// Whether to write version hashes that are not certain.
     public var isExperimental = false
     /// Whether the fixes of the rules are applied.

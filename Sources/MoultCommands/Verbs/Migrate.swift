@@ -61,7 +61,8 @@ extension Verb {
 
     static let migrateOptions: [Option] = [
         .model, .target, .dryRun, .stops, .budget, .answers, .mapping, .plan, .inPlace, .normalise, .deferred, .verify,
-        .frugal, .makeRoom, .again, .acceptLosses, .cloudKit, .experimental, .backups, .order, .events,
+        .frugal, .makeRoom, .again, .acceptLosses, .cloudKit, .experimental, .storeConfiguration, .backups,
+        .order, .events,
     ]
 
     static func migrate(_ invocation: Invocation, _ console: Console) throws -> ExitCode {

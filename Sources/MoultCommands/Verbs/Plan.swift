@@ -31,7 +31,8 @@ extension Verb {
         operands: [.store],
         options: [
             .model, .target, .answers, .mapping, .stops, showsSQL, .inPlace, .normalise, .deferred, .cloudKit,
-            .experimental, .acceptLosses, .checking("a loss is not declared, instead of 3"), values, .order,
+            .experimental, .acceptLosses, .storeConfiguration, .checking("a loss is not declared, instead of 3"),
+            values, .order,
         ],
         examples: [
             "moult plan forum.sqlite --model Forum.xcdatamodeld",
@@ -71,6 +72,9 @@ extension Option {
         "to", "VERSION",
         "The version to migrate to; by default the model's current version, or the newest if none is marked as "
             + "current.")
+    static let storeConfiguration = value(
+        "store-configuration", "NAME",
+        "The configuration that the app opens the store with; by default the one whose entities the store has.")
     static let mapping = value(
         "mapping", "PATH", "A mapping model (.xcmappingmodel, .cdm) to use, or a folder of them.", completes: .files)
     static let inPlace = flag(
@@ -113,6 +117,7 @@ extension Invocation {
             stopsAtEachVersion: self[.stops],
             isExperimental: self[.experimental], allowsCloudKit: self[.cloudKit])
         options.remedies = .commandLine
+        options.part = self[value: .storeConfiguration].map(StorePart.configuration)
         options.defersWork = self[.deferred]
         options.comparesUnwritten = try comparesUnwritten
         options.continuesEarlierCall = self[value: .budget] != nil
@@ -123,7 +128,9 @@ extension Invocation {
 }
 
 extension MigrationRemedies {
-    fileprivate static let commandLine = MigrationRemedies(allowingCloudKit: "pass --cloudkit") {
+    fileprivate static let commandLine = MigrationRemedies(
+        allowingCloudKit: "pass --cloudkit", choosingConfiguration: "pass --store-configuration"
+    ) {
         "To declare it in moult.json: \"acceptedLosses\": \($0.swiftLiteral). To accept every loss of this migration: "
             + "--accept-losses."
     }

@@ -4,9 +4,15 @@ package struct MigrationRemedies: Sendable {
     package var acceptingLosses: @Sendable (_ places: [String]) -> String
     /// How the migration of a store that is mirrored to CloudKit is allowed, as the beginning of a request.
     package var allowingCloudKit: String
+    /// How it is said with which configuration the app opens the store, as the beginning of a request.
+    package var choosingConfiguration: String
 
-    package init(allowingCloudKit: String, acceptingLosses: @escaping @Sendable (_ places: [String]) -> String) {
+    package init(
+        allowingCloudKit: String, choosingConfiguration: String = "set configuration of the run's options",
+        acceptingLosses: @escaping @Sendable (_ places: [String]) -> String
+    ) {
         self.allowingCloudKit = allowingCloudKit
+        self.choosingConfiguration = choosingConfiguration
         self.acceptingLosses = acceptingLosses
     }
 

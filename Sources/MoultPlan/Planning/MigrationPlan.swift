@@ -9,6 +9,8 @@ package struct MigrationPlan: Sendable, Equatable {
     package let passes: [MigrationPass]
     /// What the store holds at the end; nil for a plan of no store.
     package let part: StorePart?
+    /// The configurations that the store may be of just as well.
+    package private(set) var alternatives: [String] = []
 
     /// - Throws: `question` with all questions on the way, or `cannotInfer` with all reasons.
     package init(_ path: MigrationPath, part: StorePart? = nil) throws(MigrationError) {
@@ -58,6 +60,7 @@ package struct MigrationPlan: Sendable, Equatable {
             MigrationPath(
                 way.versions, from: way.start, to: way.end, answers: answers, registered: registered, stops: stops),
             part: way.part)
+        alternatives = way.alternatives
     }
 
     /// Whether there is nothing to do: the two versions are one.

@@ -7,6 +7,9 @@ extension ModelVersions {
         let start: Int
         var end: Int
         let part: StorePart
+        /// The configurations that the store may be of just as well, and would end with other entities. Nobody has said
+        /// which it is.
+        var alternatives: [String] = []
     }
 
     /// The way of a store to a version.
@@ -24,8 +27,16 @@ extension ModelVersions {
     ) throws(MigrationError) -> StoreWay? {
         let end = try self.target(named: target)
         guard let place = place(of: hashes, identifiers: identifiers, as: part, toward: end) else { return nil }
+        let isSaid = part != nil
         let part = part ?? place.configuration.map(StorePart.configuration) ?? .whole
         var way = StoreWay(versions: taking(target ?? currentName), start: place.position, end: end, part: part)
+        if !isSaid {
+            let model = way.versions.versions[end].model
+            func held(_ name: String?) -> [String]? { model.entities(forConfigurationName: name)?.map(\.name).sorted() }
+            way.alternatives = place.version.configurations(matching: hashes).map(\.name).filter {
+                held($0) != nil && held($0) != held(place.configuration)
+            }
+        }
         guard place.position == end else {
             way.versions.versions[place.position] = place.version
             return way
