@@ -18,10 +18,10 @@ extension StoreRows {
                     remedy: "Name a store of this model.")
             }
             let identifiers = snapshot.metadata.versionIdentifiers
-            guard let place = versions.position(matching: snapshot.hashes, identifiers: identifiers) else {
+            guard let place = versions.place(of: snapshot.hashes, identifiers: identifiers) else {
                 throw MigrationError.storeUnknown(nearest: versions.nearest(to: snapshot.hashes))
             }
-            let version = versions.versions[place]
+            let version = try place.version.held(by: snapshot.hashes)
             let counts = try snapshot.objectCounts(of: version.model, over: probe.connection)
             return (version.name, counts.compactMapValues { $0 })
         }
