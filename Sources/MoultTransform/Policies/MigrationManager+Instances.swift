@@ -70,6 +70,12 @@ extension MigrationManager {
         }
         associated.empty()
         try writeCreated(mapping)
+        writtenEarly.empty()
+    }
+
+    /// Whether an object was there before the present call.
+    private func isOld(_ object: DestinationObject) -> Bool {
+        object.isWritten && !created.contains { $0 === object } && !writtenEarly.contains(object.reference)
     }
 
     /// One object of the same key, of the mapping's own entity.
@@ -86,7 +92,7 @@ extension MigrationManager {
             guard let first = own.first else { throw nothingMade(source) }
             if own.count > 1 {
                 mapping.counts.split += 1
-            } else if first.destination.isWritten, !created.contains(where: { $0 === first.destination }) {
+            } else if isOld(first.destination) {
                 // An object that was there before stands for this one too.
                 mapping.counts.merged += 1
             } else {
@@ -118,8 +124,7 @@ extension MigrationManager {
         var order: [(mapping: Int, source: Int64)] = []
         var entries: [[Associations.Entry]] = []
         for one in associated {
-            let isOld = one.destination.isWritten && !created.contains { $0 === one.destination }
-            let new = entry(one.destination, isMerged: isOld)
+            let new = entry(one.destination, isMerged: isOld(one.destination))
             if let known = order.firstIndex(where: { $0.mapping == one.mapping && $0.source == one.source.key }) {
                 entries[known].append(new)
             } else {
@@ -220,6 +225,7 @@ extension MigrationManager {
     /// Writes new objects and changes to written ones, so that they can be found.
     func writeAll() throws {
         try throwFault()
+        writtenEarly += created.map(\.reference)
         try writeCreated(current)
         try writeWaiting()
     }

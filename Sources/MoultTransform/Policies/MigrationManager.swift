@@ -38,6 +38,8 @@ public final class MigrationManager {
 
     /// The objects that are made and not yet written.
     @exclusivity(unchecked) var created: [DestinationObject] = []
+    /// The objects that are made and, because the policy looks for others, written before its call ends.
+    @exclusivity(unchecked) var writtenEarly: [ObjectReference] = []
     /// An object that nobody holds any more, for the next row of its entity.
     @exclusivity(unchecked) private var spare: DestinationObject?
     /// The objects that were associated with source objects in this call, by entity mapping.

@@ -69,6 +69,10 @@ import Testing
         try check(SortDescriptor(\Person.persistentModelID))
         try check(SortDescriptor(\Person.id, order: .reverse))
         try check(SortDescriptor(\Person.mentor?.persistentModelID), SortDescriptor(\.name))
+        // A computed property gives an identity too, and no store can sort by it.
+        #expect(throws: MigrationError.self) {
+            try FetchDescriptor(sortBy: [SortDescriptor(\Person.mentorID)]).objectFetch(in: container.schema)
+        }
         let new = ["a", "b"].map { Library.Tag(label: $0) }
         for tag in new { context.insert(tag) }
         let tags = try context.fetch(FetchDescriptor(sortBy: [SortDescriptor(\Library.Tag.persistentModelID)]))
@@ -177,4 +181,8 @@ import Testing
 extension Library.Work {
     /// No stored property.
     var shout: String { title.uppercased() + "!" }
+}
+
+extension Person {
+    fileprivate var mentorID: PersistentIdentifier { mentor?.persistentModelID ?? persistentModelID }
 }

@@ -277,6 +277,7 @@ import Testing
         let world = try World()
         var registry = MigrationRegistry()
         registry.policies["Silent"] = { Silent() }
+        registry.acceptedLosses = ["Thread.mark"]
         registry.register(
             mapping: MappingModel(
                 ["Forum", "Tag", "Mark", "Detail", "Thread"].map {

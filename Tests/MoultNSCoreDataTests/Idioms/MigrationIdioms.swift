@@ -211,6 +211,7 @@ final class PostPolicy: NSEntityMigrationPolicy {
     ) throws {
         let post = NSEntityDescription.insertNewObject(forEntityName: "Post", into: manager.destinationContext)
         post.setValue((sInstance.value(forKey: "title") as? String)?.uppercased(), forKey: "title")
+        post.setValue(sInstance.value(forKey: "pages"), forKey: "pages")
         manager.associate(sourceInstance: sInstance, withDestinationInstance: post, for: mapping)
     }
 }

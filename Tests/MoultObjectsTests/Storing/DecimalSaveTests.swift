@@ -71,7 +71,8 @@ struct DecimalSaveTests {
         let soup = try fixture.new("Soup", ["aDecimal": .attribute(.decimal("1.5"))])
         let id = try #require(try fixture.insert(soup).first)
         try fixture.update(id, version: 1, ["aDecimal": .attribute(.decimal(third))])
-        _ = try fixture.store.insertAll("Soup", [["aDecimal": .decimal(third), "title": .string("")]])
+        _ = try fixture.store.insertAll(
+            "Soup", [["aDecimal": .decimal(third), "title": .string(""), "isHot": .boolean(true)]])
         let all = ObjectFetch(entityName: "Soup")
         #expect(try fixture.shell("SELECT DISTINCT typeof(ZADECIMAL), ZADECIMAL = 100 / 3.0 FROM ZDISH") == "real|1\n")
         _ = try fixture.store.updateAll(all, set: ["aDecimal": .constant(.decimal("12345678901234567.89"))])

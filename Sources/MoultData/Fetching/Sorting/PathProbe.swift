@@ -30,12 +30,13 @@ final class PathProbe: BackingData {
 
     /// The path that a key path means; nil if it gives something else than a stored property.
     static func walk<Model: PersistentModel>(_ keyPath: PartialKeyPath<Model>) -> StoredPath? {
-        // One step that is no stored property is a computed one, which would run for nothing.
-        guard "\(keyPath)".filter({ $0 == "." }).count > 1 else { return nil }
+        // One step that is no stored property is a computed one, which would run for nothing, but for the identity.
+        let isLong = "\(keyPath)".filter { $0 == "." }.count > 1
+        guard isLong || type(of: keyPath).valueType == PersistentIdentifier.self else { return nil }
         // More rounds than a composite attribute has columns of two values each, had it hundreds of them.
         let found = (0..<12).map { paths(keyPath, round: $0) }
         let same = found[0].filter { path in found.allSatisfy { $0.contains { $0.names == path.names } } }
-        return same.count == 1 ? same.first : nil
+        return same.count == 1 && isLong != same[0].names.isEmpty ? same.first : nil
     }
 
     /// The paths that a key path may mean, as far as one walk tells it.
@@ -43,7 +44,11 @@ final class PathProbe: BackingData {
         let walk = Walk(round: round)
         let probe = PathProbe(Model.self, walk, depth: 0)
         let result = Model(backingData: probe)[keyPath: keyPath]
-        guard let names = walk.names, !names.isEmpty else { return [] }
+        guard let names = walk.names else { return [] }
+        if let id = unwrapped(result) as? PersistentIdentifier {
+            return id == Self.identity(names.count) ? [StoredPath(names, .identity)] : []
+        }
+        guard !names.isEmpty else { return [] }
         if walk.isToMany {
             if let count = result as? Int, count == round + 1 { return [StoredPath(names, .count)] }
             return result is any RelationshipCollection ? [StoredPath(names, .relationship)] : []
@@ -54,9 +59,9 @@ final class PathProbe: BackingData {
             }
         }
         guard let value = walk.value else {
-            guard let last = walk.last else { return [] }
-            if unwrapped(result) is PersistentIdentifier { return [StoredPath(names, .identity)] }
-            guard let model = unwrapped(result) as? any PersistentModel, model === last else { return [] }
+            guard let last = walk.last, let model = unwrapped(result) as? any PersistentModel, model === last else {
+                return []
+            }
             return [StoredPath(names, .relationship)]
         }
         return end(result, value, keyPath).map { [StoredPath(names, $0)] } ?? []
@@ -83,7 +88,12 @@ final class PathProbe: BackingData {
 
     // MARK: - What is handed out
 
-    let persistentModelID = PersistentIdentifier(ObjectID(temporary: 0, entityName: ""))
+    var persistentModelID: PersistentIdentifier { Self.identity(depth) }
+
+    /// That of the object so many steps away.
+    private static func identity(_ depth: Int) -> PersistentIdentifier {
+        PersistentIdentifier(ObjectID(temporary: Int64(depth), entityName: ""))
+    }
 
     func note(_ key: String) {
         guard walk.names?.count == depth, walk.value == nil, !walk.isToMany else {

@@ -39,8 +39,6 @@ struct StoredPath: Sendable {
             } else {
                 end = .relationship
             }
-        } else if type(of: keyPath).valueType == PersistentIdentifier.self {
-            (names, end) = ([], .identity)
         } else if let found = properties.path(keyPath, otherwise: { PathProbe.walk(keyPath) }) {
             self = found
         } else {
