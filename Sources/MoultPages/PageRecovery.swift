@@ -84,7 +84,8 @@ package final class PageRecovery {
         guard !ledger.numbers(.read).isEmpty else {
             throw MigrationError(
                 .notAStore, "The file has no page of a SQLite database that can be read.", place: place,
-                remedy: "Name a Core Data store, or restore it from a backup.")
+                remedy: "Name a Core Data store, or restore it from a backup. If the app encrypts its store, "
+                    + "decrypt a copy with the app's key first.")
         }
         // A store need not have a history: the model does not say.
         let history = StoreSnapshot.historyTables

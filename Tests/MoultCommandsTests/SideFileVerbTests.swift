@@ -49,7 +49,7 @@ struct SideFileVerbTests {
         #expect(try SQLiteShell.run(store, ".sha3sum") == before)
     }
 
-    @Test func `a salvage reads what is there, and says it first`() throws {
+    @Test func `a salvage says it too`() throws {
         let (moult, _, _) = try Self.besideStore("-wal")
         let result = try moult("salvage", "forum.sqlite", "saved.sqlite", "--model", "Forum.xcdatamodeld")
         #expect((result.output + result.errors).contains("The store is sound without the -wal"), "\(result)")

@@ -36,8 +36,10 @@ struct DamagedIdentity {
     func version(in versions: ModelVersions) -> (ModelVersion, SalvageReport.Evidence)? {
         let own = try? cache?.version(of: metadata, in: place)
         guard let hashes = metadata?.hashes ?? own?.hashes else { return nil }
-        if let position = versions.position(matching: hashes, identifiers: metadata?.versionIdentifiers ?? []) {
-            return (versions.versions[position], metadata?.hashes == nil ? .model : .metadata)
+        if let place = versions.place(of: hashes, identifiers: metadata?.versionIdentifiers ?? []) {
+            // A store of a configuration has no tables of the other entities.
+            let version = (try? place.version.held(by: hashes)) ?? place.version
+            return (version, metadata?.hashes == nil ? .model : .metadata)
         }
         return own.map { (versions.position(named: $0.name) == nil ? $0 : $0.calledTheStoresOwn, .model) }
     }

@@ -46,7 +46,12 @@ package struct StoreSalvage {
         defer { unfinished.remove() }
         let files = SalvageFiles(unfinished)
         let fault = try copy(store, to: files.damaged)
-        var report = try made(files, of: store, at: path, isCancelled)
+        var report: SalvageReport
+        do {
+            report = try made(files, of: store, at: path, isCancelled)
+        } catch let error as MigrationError where error.code == .notAStore {
+            throw foreign ?? error
+        }
         if let fault {
             report.notes.append(
                 "Its rollback journal cannot be played back as a whole: rows may be as an unfinished transaction has "

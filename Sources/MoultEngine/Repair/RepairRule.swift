@@ -50,7 +50,7 @@ public enum RepairRule: String, CaseIterable, Sendable, Hashable {
         case .numbers: "The number \(was) set if only one can be right; otherwise the object \(goes) to the quarantine."
         case .dangling: "The reference \(was) cleared."
         case .inverses: "The free end \(was) set; otherwise the end without a counterpart \(was) cleared."
-        case .oneSided: "The end that is empty in every row \(was) set."
+        case .oneSided: "The empty end \(was) set."
         case .duplicates:
             "The first object \(isDone ? "stayed and got" : "will stay and get") the references to the others, which \(go) "
                 + "to the quarantine. Of repeated pairs one row \(isDone ? "stayed" : "will stay")."
