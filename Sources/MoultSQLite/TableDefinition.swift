@@ -51,7 +51,11 @@ extension TableDefinition {
     package static func retyped(_ sql: String, as types: [String: String]) -> String? {
         var (text, rest, wanted) = ("", sql[...], types)
         for part in TableDefinition(sql)?.parts ?? [] {
-            guard let column = part.column, let type = wanted.removeValue(forKey: column) else { continue }
+            // SQLite's names ignore case.
+            guard let name = part.column?.uppercased(),
+                let column = wanted.keys.first(where: { $0.uppercased() == name }),
+                let type = wanted.removeValue(forKey: column)
+            else { continue }
             guard part.constraints.isEmpty, let name = part.tokens.first, let last = part.tokens.last else {
                 return nil
             }

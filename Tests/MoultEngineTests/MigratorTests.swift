@@ -113,13 +113,13 @@ struct MigratorTests {
         let size = try #require(try POSIXSystem().status(of: fixture.store)).size
         let error = error(fixture, Migrator(system: SmallSystem()))
         #expect(error?.code == .insufficientStorage)
-        let bytes = Quantity.count(size)
-        for number in ["backup \(bytes)", "working copy \(bytes)", "100,000 are free"] {
+        // In thousands, rounded up.
+        let bytes = "\((size + 999) / 1_000) kB"
+        for number in ["backup \(bytes)", "working copy \(bytes)", "100 kB are free"] {
             #expect(error?.message.contains(number) == true)
         }
         // Each page has 24 bytes before it in a WAL, which begins with 32.
-        let words = error?.message.split(separator: " ") ?? []
-        let log = words.firstIndex(of: "log").flatMap { Int64(words[$0 + 1].filter(\.isNumber)) } ?? 0
+        let log = Int64(AnnouncedRoom.bytes(after: "log", in: error?.message ?? "") ?? 0)
         #expect(log > size + size / 4_096 * 24 + 32 && log < size * 11 / 10 + 64_000)
     }
 

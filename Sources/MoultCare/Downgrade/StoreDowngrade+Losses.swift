@@ -15,7 +15,7 @@ extension StoreDowngrade {
 
     /// The way forward, reversed: it says what became of what, and the rows say whether all of it fits.
     static func mapped(
-        _ store: String, _ part: StorePart, from source: ModelVersion, to goal: ModelVersion,
+        _ store: String, from source: ModelVersion, to goal: ModelVersion, _ part: StorePart,
         _ versions: ModelVersions, _ answers: Answers, _ system: any System
     ) throws -> Back {
         do {
@@ -72,7 +72,9 @@ extension StoreDowngrade {
     static func sentences(
         of losses: [MigrationLoss], in layout: StoreLayout, _ store: String, _ answers: Answers, _ system: any System
     ) throws -> [String] {
-        let real = losses.filter { $0.kind != .history && $0.reason != .repeated && $0.count != 0 }
+        let real = losses.filter { loss in
+            loss.kind != .history && loss.reason != .repeated && loss.count != 0 && !loss.isOfOwnIndex
+        }
         func mayBeFilled(_ loss: MigrationLoss) -> Bool { loss.kind == .values && loss.reason == .removed }
         guard real.contains(where: mayBeFilled) else { return real.map(\.sentence) }
         return try StoreProbe.read(store, system: system) { probe in
@@ -99,6 +101,11 @@ extension StoreDowngrade {
             "SELECT count(*) FROM \(table.quotedName) WHERE Z_ENT = \(number) "
                 + "AND \(column.quotedName) IS NOT NULL\(others)", filled) == 0
     }
+}
+
+extension MigrationLoss {
+    /// Whether it is an index whose name is one of Core Data's own.
+    fileprivate var isOfOwnIndex: Bool { kind == .index && entityName.hasPrefix("Z") }
 }
 
 extension ModelVersion {

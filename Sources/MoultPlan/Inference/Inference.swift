@@ -29,9 +29,10 @@ struct Inference {
         if !isWayBack { refuseUnfilledRelationships() }
         refuseDisagreeingInverses()
         let removed = correspondence.source.names.filter { correspondence.entityDestinations[$0] == nil }
-        let mapping = ResolvedMapping(
+        var mapping = ResolvedMapping(
             entityMappings: correspondence.destination.names.compactMap(known)
                 + removed.map { ResolvedEntityMapping(sourceEntityName: $0, destinationEntityName: nil) })
+        mapping.isWayBack = isWayBack
         refuseMergedHierarchies(mapping)
         return mapping
     }

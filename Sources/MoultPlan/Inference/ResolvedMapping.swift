@@ -8,6 +8,8 @@ import MoultModel
 package struct ResolvedMapping: Sendable, Hashable {
     /// Ordered by destination entity name, then the removed entities by source name.
     package var entityMappings: [ResolvedEntityMapping]
+    /// Whether it leads to an older version: the rows say what fits, and no code runs that could fill in what is missing.
+    package var isWayBack = false
 
     package init(entityMappings: [ResolvedEntityMapping]) {
         self.entityMappings = entityMappings

@@ -135,7 +135,10 @@ struct MappedValues: Sendable {
                 roundings[attribute.name] = scope.value(rounds)
             }
             guard let failure = conversions.failure else { break }
-            let condition = scope.value("(\(stored)) IS NULL AND (\(failure))")
+            // A Float is the nearest one, which nobody has asked for on the way back from a Double.
+            let rounds: SQLText =
+                mapping.written == nil && attribute.type == .float ? " OR (\(stored)) <> (\(value.sql))" : ""
+            let condition = scope.value("(\(stored)) IS NULL AND (\(failure))\(rounds)")
             failures[attribute.name] = condition
             if let substitute = attribute.defaultValue?.stored(for: attribute) {
                 values[attribute.name] = columnSource(

@@ -5,20 +5,21 @@ extension ResolvedMapping {
     /// The mapping between parts of two models: what lies outside of the source's part is added, what lies outside of
     /// the destination's is removed.
     package func restricted(from source: ManagedObjectModel, to destination: ManagedObjectModel) -> ResolvedMapping {
-        ResolvedMapping(
-            entityMappings: entityMappings.compactMap { mapping in
-                let from = mapping.sourceEntityName.flatMap { source.entity($0)?.name }
-                let to = mapping.destinationEntityName.flatMap { destination.entity($0)?.name }
-                if from == mapping.sourceEntityName, to == mapping.destinationEntityName { return mapping }
-                guard let to else {
-                    return from.map { ResolvedEntityMapping(sourceEntityName: $0, destinationEntityName: nil) }
-                }
-                guard from == nil else { return mapping }
-                return ResolvedEntityMapping(
-                    sourceEntityName: nil, destinationEntityName: to,
-                    attributes: mapping.attributes.mapValues { _ in .constant(nil) },
-                    relationships: mapping.relationships.mapValues { _ in .empty })
-            })
+        var restricted = self
+        restricted.entityMappings = entityMappings.compactMap { mapping in
+            let from = mapping.sourceEntityName.flatMap { source.entity($0)?.name }
+            let to = mapping.destinationEntityName.flatMap { destination.entity($0)?.name }
+            if from == mapping.sourceEntityName, to == mapping.destinationEntityName { return mapping }
+            guard let to else {
+                return from.map { ResolvedEntityMapping(sourceEntityName: $0, destinationEntityName: nil) }
+            }
+            guard from == nil else { return mapping }
+            return ResolvedEntityMapping(
+                sourceEntityName: nil, destinationEntityName: to,
+                attributes: mapping.attributes.mapValues { _ in .constant(nil) },
+                relationships: mapping.relationships.mapValues { _ in .empty })
+        }
+        return restricted
     }
 }
 

@@ -86,8 +86,7 @@ extension StoreLowering {
     /// The value of an attribute that may be nil where its source is; a closure is not asked before it runs.
     private func missable(_ attribute: AttributeDescription, _ contribution: Contribution) -> SQLText? {
         switch contribution.mapping.attributes[attribute.name] {
-        // On the way back to a version that requires it.
-        case .constant(nil) where contribution.mapping.written == nil: return "NULL"
+        case .constant(nil) where mapping.isWayBack: return "NULL"
         case .attribute(let name, nil):
             return source.column(forAttribute: name, in: contribution.source).map { "s.\(name: $0)" }
         case .expression where contribution.values.functions.allSatisfy({ $0.attribute.name != attribute.name }):
@@ -165,8 +164,7 @@ extension StoreLowering {
                 let links = links(relationship.name, of: contribution)
                 let place = "\(contribution.destination.name).\(relationship.name)"
                 guard !links.isEmpty else {
-                    // On the way back to a version that requires it.
-                    if contribution.mapping.written == nil,
+                    if mapping.isWayBack,
                         contribution.mapping.relationships[relationship.name] == .empty,
                         let count = try count(contribution, "1", connection), count > 0
                     {

@@ -41,6 +41,8 @@ private struct ColumnMatching {
     /// Their places by name in capitals.
     private let places: [String: [Int]]
     private var roles: [Int: EntityTable.Column.Role] = [:]
+    /// As a new store spells them.
+    private var names: [Int: String] = [:]
     private(set) var missing: [EntityTable.Column] = []
     private var retyped: [(name: String, expected: String, actual: String)] = []
 
@@ -75,7 +77,7 @@ private struct ColumnMatching {
         actual.enumerated().map { position, column in
             let role = roles[position] ?? .unknown
             let type = role == .unknown ? column.declaredType : column.declaredType.uppercased()
-            return EntityTable.Column(name: column.name, type: type, role: role)
+            return EntityTable.Column(name: names[position] ?? column.name, type: type, role: role)
         }
     }
 
@@ -111,7 +113,10 @@ private struct ColumnMatching {
     ) -> [EntityTable.Column] {
         expected.filter { column in
             let position = candidates(column).first { roles[$0] == nil && fits(column, actual[$0]) }
-            if let position { roles[position] = column.role }
+            if let position {
+                roles[position] = column.role
+                if actual[position].name.uppercased() == column.name.uppercased() { names[position] = column.name }
+            }
             return position == nil
         }
     }

@@ -18,20 +18,21 @@ package struct OwnDefinitions: Sendable, Equatable {
         guard let before = TableDefinition(old.sql), let fresh = TableDefinition(table.sql), before.options.isEmpty,
             // A generated column stays only where it works with the new version.
             before.parts.filter(\.isGenerated).allSatisfy({ part in
-                fresh.parts.contains { $0.isGenerated && $0.column == part.column }
+                fresh.parts.contains { $0.isGenerated && $0.columnInCapitals == part.columnInCapitals }
             })
         else { return nil }
-        let key = old.column(.primaryKey)
+        let key = old.column(.primaryKey)?.uppercased()
         let isPlain = before.parts.allSatisfy { part in
-            part.column != nil && (part.isGenerated || part.words == (part.column == key ? ["PRIMARY", "KEY"] : []))
+            part.column != nil
+                && (part.isGenerated || part.words == (part.columnInCapitals == key ? ["PRIMARY", "KEY"] : []))
         }
         guard isPlain || !writesColumns else { return nil }
         columns = old.columns.filter { $0.role == .unknown && !used.contains($0.name) }.map(\.name)
         let own = isPlain ? before.parts.filter { $0.column.map(columns.contains) == true } : before.parts
         guard !own.isEmpty else { return }
         // They stand in place of the definitions of a new store, or beside them.
-        let names = Set(own.compactMap(\.column))
-        let others = fresh.parts.filter { $0.column.map { !names.contains($0) } == true }
+        let names = Set(own.compactMap(\.columnInCapitals))
+        let others = fresh.parts.filter { $0.columnInCapitals.map { !names.contains($0) } == true }
         sql = "CREATE TABLE \(table.name.quotedName) (\((others + own).map(\.text).joined(separator: ", ")))"
     }
 
@@ -45,6 +46,11 @@ package struct OwnDefinitions: Sendable, Equatable {
         columns = old.columns.filter { $0.role == .unknown }.map(\.name)
         sql = old.sql
     }
+}
+
+extension TableDefinition.Part {
+    /// SQLite's names ignore case.
+    fileprivate var columnInCapitals: String? { column?.uppercased() }
 }
 
 extension StoreLayout {
