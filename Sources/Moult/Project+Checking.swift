@@ -76,7 +76,7 @@ extension Project {
         try await onThread { _ in
             DiagnosisReport(
                 StoreDiagnosis(
-                    store, versions: try versions(for: store), to: version, answers: answers,
+                    store, versions: try versions(for: store), to: version, answers: answers, registry: registry,
                     migrator: options.migrator))
         }
     }

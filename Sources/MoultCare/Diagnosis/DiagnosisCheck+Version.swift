@@ -54,10 +54,13 @@ extension DiagnosisCheck {
                 findings[position].remedy = "moult plan \(site.typed) --model MODEL\(site.wanted)"
             }
             if findings.allSatisfy({ $0.severity < .error }), try site.room.get() == nil {
+                let refusal = prepared.undeclaredLosses(among: try prepared.foreseenLosses())
                 findings.append(
                     site.finding(
-                        "can-migrate", .note, "The store can be migrated to \(prepared.plan.to.name).",
-                        "moult migrate \(site.typed) --model MODEL\(site.wanted)"))
+                        "can-migrate", .note,
+                        "The store can be migrated to \(prepared.plan.to.name)"
+                            + (refusal == nil ? "." : ", once its losses are declared or accepted."),
+                        "moult \(refusal == nil ? "migrate" : "plan") \(site.typed) --model MODEL\(site.wanted)"))
             }
             return findings
         } catch let error as MigrationError {

@@ -3,6 +3,7 @@ import MoultModel
 import MoultPlan
 import MoultStore
 import MoultSystem
+import MoultTransform
 
 /// What is wrong with a store, why, and what to type next; found without changing a byte.
 ///
@@ -20,11 +21,13 @@ package struct StoreDiagnosis: Sendable {
     ///   - versions: of the model; nil if none was named.
     ///   - target: the version to migrate to; the current one when nil.
     ///   - answers: what was recorded about the model.
+    ///   - registry: the app's code, and the losses that it accepts.
     package init(
         _ store: String, versions: ModelVersions? = nil, to target: String? = nil,
-        answers: Answers = .none, migrator: Migrator = Migrator()
+        answers: Answers = .none, registry: MigrationRegistry = MigrationRegistry(), migrator: Migrator = Migrator()
     ) {
-        let site = DiagnosisSite(store, versions: versions, target: target, answers: answers, migrator)
+        let site = DiagnosisSite(
+            store, versions: versions, target: target, answers: answers, registry: registry, migrator)
         var found: [Finding] = []
         for check in DiagnosisCheck.all {
             do {
@@ -60,6 +63,7 @@ struct DiagnosisSite {
     let versions: ModelVersions?
     let target: String?
     let answers: Answers
+    let registry: MigrationRegistry
     let migrator: Migrator
     /// Nil if the file can be read as a store.
     let obstacle: MigrationError?
@@ -82,7 +86,10 @@ struct DiagnosisSite {
 
     var system: any System { migrator.system }
 
-    init(_ store: String, versions: ModelVersions?, target: String?, answers: Answers, _ migrator: Migrator) {
+    init(
+        _ store: String, versions: ModelVersions?, target: String?, answers: Answers, registry: MigrationRegistry,
+        _ migrator: Migrator
+    ) {
         let system = migrator.system
         name = store
         let folder = (try? system.resolve(Path.folder(of: store))) ?? Path.folder(of: store)
@@ -91,6 +98,7 @@ struct DiagnosisSite {
         self.versions = versions
         self.target = target
         self.answers = answers
+        self.registry = registry
         self.migrator = migrator
         let read = Result {
             try StoreProbe.read(store, system: system) { probe in

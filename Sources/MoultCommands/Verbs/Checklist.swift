@@ -164,10 +164,6 @@ extension Verb {
         // What cannot be opened as a store is an error; a store that cannot be migrated is an item.
         try StoreProbe(store).close()
         let versions = ModelVersions(bundle)
-        var registry = invocation.registry
-        if let declared = invocation.configuration?.acceptedLosses {
-            registry.acceptedLosses.formUnion(AcceptedLosses(declared))
-        }
         let (backups, unreadable) = try invocation.backupFolders(of: store).contents()
         let damaged =
             unreadable.isEmpty ? "" : "Of \(Quantity.count(unreadable.count, "backup")) the manifest cannot be read. "
@@ -178,7 +174,9 @@ extension Verb {
         do {
             let prepared = try PreparedMigration(
                 store, versions: versions,
-                options: .init(answers: try invocation.answers(for: versions, console), registry: registry))
+                options: .init(
+                    answers: try invocation.answers(for: versions, console),
+                    registry: invocation.registryWithDeclaredLosses))
             let losses = try prepared.foreseenLosses()
             let undeclared = prepared.undeclaredLosses(among: losses)
             let way = prepared.plan.versionNames.joined(separator: " → ")

@@ -30,6 +30,7 @@ extension Verb {
         let diagnosis = StoreDiagnosis(
             store, versions: versions, to: invocation[value: .target],
             answers: try versions.map { try invocation.answers(for: $0, console) } ?? .none,
+            registry: invocation.registryWithDeclaredLosses,
             migrator: invocation.migrator)
         var files: [String] = []
         if let path = invocation[value: bundle] {

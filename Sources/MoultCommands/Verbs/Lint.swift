@@ -106,11 +106,9 @@ extension Invocation {
         }
         let severities = settings?.severities ?? [:]
         let off = severities.filter { $0.value == nil }.keys
-        var accepted = registry.acceptedLosses
-        accepted.formUnion(AcceptedLosses(settings?.acceptedLosses ?? []))
         return Lint(
             profiles: Set(profiles), ignored: Set(codes).union(off), severities: severities.compactMapValues { $0 },
-            acceptedLosses: accepted)
+            acceptedLosses: registryWithDeclaredLosses.acceptedLosses)
     }
 
     /// Reads the model and what it is compared with, and applies the rules.

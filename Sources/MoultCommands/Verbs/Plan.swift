@@ -85,6 +85,13 @@ extension Option {
 }
 
 extension Invocation {
+    /// The app's code, with the losses that `moult.json` declares.
+    var registryWithDeclaredLosses: MigrationRegistry {
+        var registry = registry
+        registry.acceptedLosses.formUnion(AcceptedLosses(configuration?.acceptedLosses ?? []))
+        return registry
+    }
+
     private var comparesUnwritten: Bool {
         get throws {
             switch self[value: .verify] {
@@ -104,10 +111,9 @@ extension Invocation {
         let registered = try self[value: .mapping].map { path in
             try [RegisteredStage](mappingsAt: path, in: versions, self.registry)
         }
-        var registry = self.registry
+        var registry = registryWithDeclaredLosses
         if self[.fix] { registry.appliesFixes = true }
         if self[.allowLargeQuarantine] { registry.allowsLargeQuarantine = true }
-        if let declared = configuration?.acceptedLosses { registry.acceptedLosses.formUnion(AcceptedLosses(declared)) }
         if self[.acceptLosses] { registry.acceptedLosses = .all }
         if let path = self[value: .rules] {
             registry.rules += try RulesFile(json: try POSIXSystem().read(path), place: path).rules

@@ -182,8 +182,7 @@ extension StoreOpening {
         guard let snapshot = try snapshotUnlessCurrent(path) else { return nil }
         var registry = description?.migrationRegistry ?? MigrationRegistry()
         let versions = try versions(for: snapshot, addingStagesTo: &registry)
-        let fits = try snapshot.hashes.fits(modelVersion().hashes)
-        if fits && !isBehindByName(snapshot.hashes, snapshot.metadata, versions) { return nil }
+        if try fits(snapshot, versions) { return nil }
         try checkMayMigrate(path, snapshot, versions)
         if let willMigrate {
             let start = place(of: snapshot.hashes, snapshot.metadata, in: versions)
@@ -233,6 +232,11 @@ extension StoreOpening {
         return place(of: hashes, metadata, in: known) != nil && !isBehindByName(hashes, metadata, known)
     }
 
+    private func fits(_ snapshot: StoreSnapshot, _ versions: ModelVersions) throws -> Bool {
+        try snapshot.hashes.fits(modelVersion().hashes)
+            && !isBehindByName(snapshot.hashes, snapshot.metadata, versions)
+    }
+
     /// Whether the store is of an earlier one of several versions with the model's hashes, as its metadata say.
     private func isBehindByName(
         _ hashes: VersionHashes, _ metadata: StoreMetadata, _ versions: ModelVersions
@@ -249,12 +253,11 @@ extension StoreOpening {
     private func isBehind(openStore path: String) throws -> Bool {
         let connection = try Connection(path, mode: .readOnly, busyTimeout: options.busyTimeout)
         defer { connection.close() }
-        guard let hashes = try StoreMetadata(from: connection).hashes, !hashes.fits(try modelVersion().hashes) else {
-            return false
-        }
+        if try isCurrent(StoreMetadata(from: connection)) { return false }
         let snapshot = try StoreSnapshot(connection)
         var registry = description?.migrationRegistry ?? MigrationRegistry()
         let versions = try versions(for: snapshot, addingStagesTo: &registry)
+        if try fits(snapshot, versions) { return false }
         try checkMayMigrate(path, snapshot, versions)
         let prepared = try inferringIfAllowed(path) {
             try PreparedMigration(

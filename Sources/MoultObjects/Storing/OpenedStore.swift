@@ -32,6 +32,9 @@ struct OpenedStore {
         try Self.check(snapshot.hashes, expected.hashes, path: path)
         layout = try StoreLayout(actual: snapshot, model: part == nil ? expected.model : model)
         if let fault = layout.noticed.first(where: { $0.severity == .error }) {
+            // Of an entity whose hash was not compared, another version is the likelier cause than damage.
+            let isOther = snapshot.hashes.entities.contains { expected.hashes.entities[$0.key] != $0.value }
+            guard !isOther else { throw Self.differs(fault.message, path) }
             throw MigrationError(
                 .storeCorrupted, fault.message, place: fault.place, remedy: MigrationError.damagedStoreRemedy)
         }
@@ -63,10 +66,12 @@ struct OpenedStore {
             stored.entities[name] == nil
                 ? "\(name) (not in the store)" : expected.entities[name] == nil ? "\(name) (not in the model)" : name
         }
-        throw MigrationError(
-            .storeAhead,
-            "The model is not the one of the store. These entities differ: "
-                + "\(list.joined(separator: ", ")).", place: path,
+        throw differs("These entities differ: \(list.joined(separator: ", ")).", path)
+    }
+
+    private static func differs(_ difference: String, _ path: String) -> MigrationError {
+        MigrationError(
+            .storeAhead, "The model is not the one of the store. \(difference)", place: path,
             remedy: "Open the store with the model of its version, or migrate it first.")
     }
 }

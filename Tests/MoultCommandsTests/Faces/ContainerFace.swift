@@ -1,7 +1,6 @@
 import Foundation
 import MoultCoreData
 import MoultData
-import Synchronization
 
 /// What an app does to a store through containers; in a file of its own, because the names of the faces collide.
 enum ContainerFace {
@@ -58,9 +57,10 @@ enum ContainerFace {
         let container = try container(store, model) {
             $0.setOption(true, forKey: PersistentStoreOption.deferredLightweightMigration)
         }
-        let failure = Mutex<(any Error)?>(nil)
-        container.loadPersistentStores { _, error in failure.withLock { $0 = error } }
-        if let failure = failure.withLock({ $0 }) { throw failure }
+        container.loadPersistentStores { _, _ in }
+        guard !container.persistentStoreCoordinator.persistentStores.isEmpty else {
+            throw CocoaError(.fileReadUnknown)
+        }
         try container.persistentStoreCoordinator.finishDeferredLightweightMigration()
         for store in container.persistentStoreCoordinator.persistentStores {
             try container.persistentStoreCoordinator.remove(store)

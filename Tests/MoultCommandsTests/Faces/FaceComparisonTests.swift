@@ -13,7 +13,8 @@ import Testing
     private func named(under heading: String) throws -> Set<String> {
         let page = try String(
             contentsOf: packageRoot.appendingPathComponent("Documentation/Library.md"), encoding: .utf8)
-        let section = try #require(page.components(separatedBy: "\n### \(heading)\n").dropFirst().first)
+        let section =
+            try #require(page.components(separatedBy: "\n### \(heading)\n").dropFirst().first)
             .components(separatedBy: "\n#").first ?? ""
         let rows = section.split(separator: "\n").filter { $0.hasPrefix("| `") }
         return Set(
@@ -29,7 +30,9 @@ import Testing
         #expect(FaceInventory.verbs.subtracting(compared) == alone)
     }
 
-    @Test func `a call of the library is compared with the command line, or Library.md says why there is no verb`() throws {
+    @Test func `a call of the library is compared with the command line, or Library.md says why there is no verb`()
+        throws
+    {
         let compared = Set(UseCase.all.flatMap(\.calls))
         let all = try FaceInventory.calls
         let alone = try named(under: "Calls without a verb")

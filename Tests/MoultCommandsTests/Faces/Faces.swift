@@ -93,7 +93,9 @@ struct Faces {
         var text = text
         for folder in folders { text = text.replacingOccurrences(of: folder.path + "/", with: "") }
         // The name of a run and of a backup begin with the time; a line of the log has it in brackets.
-        for pattern in [#"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}"#, #"[0-9]{8}T[0-9]{6}Z"#, #"\[[-0-9T:.]+Z\]"#, #"[0-9.]+ s\."#] {
+        for pattern in [
+            #"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}"#, #"[0-9]{8}T[0-9]{6}Z"#, #"\[[-0-9T:.]+Z\]"#, #"[0-9.]+ s\."#,
+        ] {
             text = text.replacingOccurrences(of: pattern, with: "…", options: .regularExpression)
         }
         return text
@@ -167,6 +169,8 @@ extension JSONValue {
     /// The same of the command line's findings.
     var findings: JSONValue {
         .array(
-            (array ?? []).map { ["code": $0["code"] ?? .null, "place": $0["place"] ?? .null, "message": $0["message"] ?? .null] })
+            (array ?? []).map {
+                ["code": $0["code"] ?? .null, "place": $0["place"] ?? .null, "message": $0["message"] ?? .null]
+            })
     }
 }

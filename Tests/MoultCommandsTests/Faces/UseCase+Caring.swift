@@ -33,7 +33,10 @@ extension UseCase {
                 #expect((cycle == "2\n") == (rules == nil), "a cycle is cut only on request")
             }
         },
-        UseCase("the fixes of an app's rules", ["validate"], ["addRules(contentsOf:)", "applyFixes(to:isRehearsal:options:)"]) {
+        UseCase(
+            "the fixes of an app's rules", ["validate"],
+            ["addRules(contentsOf:)", "applyFixes(to:isRehearsal:options:)"]
+        ) {
             let rules = """
                 {"format": 1, "rules": [{"name": "titled", "entity": "Post", "predicate": "title != nil",
                 "when": ["before"], "fix": {"set": {"title": "'none'"}}}]}
@@ -85,7 +88,9 @@ extension UseCase {
                 {"format": 1, "rules": [{"name": "titled", "entity": "Post", "predicate": "title != nil",
                 "fix": "quarantine"}]}
                 """
-            for (folder, store) in [(faces.folder, faces.library), (faces.tool.folder.path, faces.tool.folder.path + "/app.sqlite")] {
+            for (folder, store) in [
+                (faces.folder, faces.library), (faces.tool.folder.path, faces.tool.folder.path + "/app.sqlite"),
+            ] {
                 try rules.write(toFile: folder + "/rules.json", atomically: true, encoding: .utf8)
                 _ = try SQLiteShell.run(store, "UPDATE ZPOST SET ZTITLE = NULL WHERE Z_PK = 2")
             }

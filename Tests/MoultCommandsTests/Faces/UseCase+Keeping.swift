@@ -37,7 +37,9 @@ extension UseCase {
             let made = try await project.backUp(faces.library).report
             let name = try line("create", "--model", "App.xcdatamodeld")["backup"]?["name"]?.string ?? ""
             _ = try ContainerFace.backUp(faces.app)
-            expectSame(try line("list")["backups"]?.array?.first, try #require(try await project.backups(of: faces.library).first))
+            expectSame(
+                try line("list")["backups"]?.array?.first,
+                try #require(try await project.backups(of: faces.library).first))
             #expect(try ContainerFace.backups(faces.app).count == 1)
             try await project.verify(made)
             #expect(try line("verify")["backups"]?.array?.first?["sound"]?.bool == true)

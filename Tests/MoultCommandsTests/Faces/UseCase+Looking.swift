@@ -10,11 +10,13 @@ extension UseCase {
     static let looking: [UseCase] = [
         UseCase("the version of a store", ["status"], ["status(of:aimingAt:)"]) {
             let faces = try Faces.forum()
-            try faces.expectSame(faces.moult("status"), try await faces.project.status(of: faces.library).json)
+            try faces.expectSame(
+                faces.moult("status", "app.sqlite"), try await faces.project.status(of: faces.library).json)
         },
         UseCase("what a store holds", ["inspect"], ["inspect(_:withValues:)"]) {
             let faces = try Faces.forum()
-            try faces.expectSame(faces.moult("inspect"), try await faces.project.inspect(faces.library).json)
+            try faces.expectSame(
+                faces.moult("inspect", "app.sqlite"), try await faces.project.inspect(faces.library).json)
         },
         UseCase("objects with their values", ["dump"], ["dump(_:of:includingSubentities:_:)"]) {
             let faces = try Faces.forum()
@@ -22,7 +24,8 @@ extension UseCase {
             try await faces.project.dump(faces.library, of: "User") { object in
                 lines.withLock { $0.append(object.json) }
             }
-            let dumped = try faces.tool("dump", "app.sqlite", "--model", "App.xcdatamodeld", "--entity", "User", "--json")
+            let dumped = try faces.tool(
+                "dump", "app.sqlite", "--model", "App.xcdatamodeld", "--entity", "User", "--json")
             #expect(lines.withLock { $0 } == dumped.output.split(separator: "\n").map(String.init))
             #expect(lines.withLock { $0.count } == 4)
         },
@@ -43,19 +46,21 @@ extension UseCase {
                 let document = try faces.moult("doctor", "app.sqlite", exit: report.isWell ? 0 : 1)
                 faces.expectSame(
                     document, ["well": .bool(report.isWell), "version": JSONValue(report.version)])
-                faces.expectSame(["findings": document["findings"]?.findings ?? .null], ["findings": report.findings.answer])
+                faces.expectSame(
+                    ["findings": document["findings"]?.findings ?? .null], ["findings": report.findings.answer])
             }
         },
         UseCase("the faults of a store", ["validate"], ["validate(_:full:withValues:comparedWith:)"]) {
             let faces = try Faces.shrinking("UPDATE ZPOST SET ZPARENT = 3 - Z_PK WHERE Z_PK < 3")
             for isFull in [false, true] {
                 let report = try await faces.project.validate(faces.library, full: isFull)
-                let arguments = isFull ? ["app.sqlite", "--full"] : ["app.sqlite"]
-                let document = try isFull
-                    ? faces.moult("validate", arguments[0], arguments[1], exit: report.isSound ? 0 : 1)
-                    : faces.moult("validate", "app.sqlite", exit: report.isSound ? 0 : 1)
+                let document =
+                    isFull
+                    ? try faces.moult("validate", "app.sqlite", "--full", exit: report.isSound ? 0 : 1)
+                    : try faces.moult("validate", "app.sqlite", exit: report.isSound ? 0 : 1)
                 faces.expectSame(document, ["sound": .bool(report.isSound), "version": .string(report.version)])
-                faces.expectSame(["findings": document["findings"]?.findings ?? .null], ["findings": report.findings.answer])
+                faces.expectSame(
+                    ["findings": document["findings"]?.findings ?? .null], ["findings": report.findings.answer])
                 #expect(report.findings.isEmpty == !isFull, "only a full validation looks for cycles")
             }
         },
@@ -86,7 +91,9 @@ extension UseCase {
             faces.expectSame(document, ["versions": JSONValue(names)])
             for name in names {
                 let files = [faces.folder, faces.tool.folder.path].map { "\($0)/schema/\(name).json" }
-                #expect(try String(contentsOfFile: files[0], encoding: .utf8) == String(contentsOfFile: files[1], encoding: .utf8))
+                #expect(
+                    try String(contentsOfFile: files[0], encoding: .utf8)
+                        == String(contentsOfFile: files[1], encoding: .utf8))
             }
         },
         UseCase("a compiled model", ["compile"], ["compile(_:to:module:isRehearsal:)"]) {

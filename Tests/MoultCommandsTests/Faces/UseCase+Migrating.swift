@@ -74,7 +74,8 @@ extension UseCase {
             let shrinking = try Faces.shrinking()
             let document = try shrinking.moult("migrate", "app.sqlite", "--into", "new.sqlite", exit: 3)
             let error = await #expect(throws: MigrationError.self) {
-                _ = try await shrinking.project.migrate(shrinking.library, into: shrinking.folder + "/new.sqlite").report
+                _ = try await shrinking.project.migrate(shrinking.library, into: shrinking.folder + "/new.sqlite")
+                    .report
             }
             shrinking.expectSame(document["error"] ?? .null, ["code": JSONValue(error?.code.description)])
             #expect(error?.code == .lossNotAccepted)
@@ -109,7 +110,8 @@ extension UseCase {
             try faces.expectSameRows(withApp: true)
         },
         UseCase("a store that is mirrored to CloudKit", ["migrate"], ["migrate(_:to:following:options:)"]) {
-            let faces = try Faces.forum("CREATE TABLE ANSCKRECORDMETADATA (Z_PK INTEGER PRIMARY KEY, ZENTITYID INTEGER)")
+            let faces = try Faces.forum(
+                "CREATE TABLE ANSCKRECORDMETADATA (Z_PK INTEGER PRIMARY KEY, ZENTITYID INTEGER)")
             let document = try faces.moult("migrate", "app.sqlite", exit: 3)
             #expect(document["error"]?["remedy"]?.string?.contains("--cloudkit") == true)
             let error = await #expect(throws: MigrationError.self) {

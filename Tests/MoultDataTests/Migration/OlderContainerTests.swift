@@ -20,6 +20,17 @@ import Testing
         }
     }
 
+    /// Nobody knows the hash that SwiftData gives a struct with a dictionary.
+    enum AfterWithStruct {
+        struct Entry: Codable { var text = "" }
+        struct History: Codable { var entries: [Date: Entry] = [:] }
+        @Model final class Note {
+            var title: String
+            var history: History?
+            init(title: String) { self.title = title }
+        }
+    }
+
     private let folder: ScratchFolder
     private let configuration: ModelConfiguration
 
@@ -67,6 +78,17 @@ import Testing
         }
         let again = try ModelContext(newer).fetch(FetchDescriptor<After.Note>())
         #expect(again.map(\.title) == ["one"])
+    }
+
+    @Test func `a later version whose hash is uncertain is no excuse to leave the store as it is`() throws {
+        let older = try ModelContainer(for: Before.Note.self, configurations: configuration)
+        let context = ModelContext(older)
+        context.insert(Before.Note(title: "one"))
+        try context.save()
+        let newer = try ModelContainer(for: AfterWithStruct.Note.self, configurations: configuration)
+        let found = try ModelContext(newer).fetch(FetchDescriptor<AfterWithStruct.Note>())
+        #expect(found.map(\.title) == ["one"] && found.allSatisfy { $0.history == nil })
+        withExtendedLifetime(older) {}
     }
 
     @Test func `unsaved changes refuse the migration until they are saved`() throws {
