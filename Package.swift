@@ -399,8 +399,8 @@ let package = Package(
         tests(
             "MoultCommandsTests",
             [
-                "moult-cli", "Moult", "MoultCommands", "MoultCoreData", "MoultData", "MoultModel", "MoultModelFiles",
-                "MoultReport", "MoultSystem", "MoultTransform", "TestSupport",
+                "moult-cli", "Moult", "MoultCommands", "MoultCoreData", "MoultData", "MoultEngine", "MoultModel",
+                "MoultModelFiles", "MoultReport", "MoultSystem", "MoultTransform", "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6]

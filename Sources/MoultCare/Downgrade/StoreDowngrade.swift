@@ -70,7 +70,7 @@ package struct StoreDowngrade: Sendable {
                 return
             }
         } else {
-            let back = try Self.mapped(store, part, from: source, to: goal, versions, answers, system)
+            let back = try Self.mapped(store, from: source, to: goal, part, versions, answers, system)
             (losses, findings) = (back.losses, back.findings)
             if losses.isEmpty, let migration = back.migration {
                 way = .mapping(migration)

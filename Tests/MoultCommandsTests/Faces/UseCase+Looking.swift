@@ -66,10 +66,8 @@ extension UseCase {
         },
         UseCase("the difference between two versions", ["diff"], ["difference(from:to:)"]) {
             let faces = try Faces.forum()
-            let document = try faces.tool("diff", "App.xcdatamodeld", "Forum", "Forum 3", "--json").output
-            try faces.expectSame(
-                JSONValue(parsing: Array(document.utf8), place: "diff", code: .usage),
-                try faces.project.difference(from: "Forum", to: "Forum 3").json)
+            let document = try faces.moult("diff", "Forum", "Forum 3")
+            try faces.expectSame(document, faces.project.difference(from: "Forum", to: "Forum 3").json)
         },
         UseCase("the faults of a model", ["lint"], ["lint(profiles:ignoring:since:lock:countingObjectsOf:)"]) {
             let faces = try Faces.shrinking()
@@ -99,7 +97,7 @@ extension UseCase {
         UseCase("a compiled model", ["compile"], ["compile(_:to:module:isRehearsal:)"]) {
             let faces = try Faces.forum()
             let report = try await Project.compile(faces.model, to: faces.folder + "/App.momd")
-            let compiled = try faces.tool("compile", "App.xcdatamodeld", "App.momd", "--json")
+            let compiled = try faces.tool("compile", "App.xcdatamodeld", "-o", "App.momd", "--json")
             #expect(compiled.exit == 0 && report.isCompiled, "\(compiled)")
             let file = "App.momd/Forum 3.mom"
             #expect(

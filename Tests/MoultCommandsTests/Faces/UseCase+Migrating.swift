@@ -186,8 +186,8 @@ extension UseCase {
             let seconds = [faces.folder, faces.tool.folder.path].map { $0 + "/second.sqlite" }
             #expect(try Faces.rows(seconds[0]) == Faces.rows(seconds[1]))
             try faces.expectSameRows()
-            #expect(
-                try await ContainerFace.mirror(faces.app, model: faces.model, at: faces.app + "-second"))
+            let second = URL(fileURLWithPath: faces.app).deletingLastPathComponent().path + "/second.sqlite"
+            #expect(try await ContainerFace.mirror(faces.app, model: faces.model, at: second))
         },
         UseCase("a second store that would lose something", ["mirror start"], ["startMirror(of:at:to:options:)"]) {
             let faces = try Faces.shrinking()
