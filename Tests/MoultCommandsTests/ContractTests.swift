@@ -53,9 +53,9 @@ struct ContractTests {
     func `standard error is JSON alone with --events, also where there are messages, findings and errors`() throws {
         let moult = try StoreVerbTests.besideForumStore()
         let store = moult.folder.path + "/forum.sqlite"
-        let own = try moult("migrate", "forum.sqlite", "--events")
-        #expect(own.exit == 0)
-        #expect(try events(own.errors) == ["message"], "\(own)")
+        let unnamed = try moult("migrate", "forum.sqlite", "--events")
+        #expect(unnamed.exit == 2)
+        #expect(try events(unnamed.errors) == ["error"], "\(unnamed)")
         let failed = try moult("migrate", "nothing.sqlite", "--events", "--model", "Forum.xcdatamodeld")
         #expect(failed.exit == 4)
         #expect(try events(failed.errors).last == "error")
@@ -65,6 +65,8 @@ struct ContractTests {
         let paced = try moult.run(Tool.path, ["migrate", "forum.sqlite", "--events", "--budget", "1min"] + model)
         #expect(paced.exit == 0, "\(paced)")
         #expect(try Set(events(paced.errors)) == ["progress"], "\(paced.errors)")
+        let current = try moult.run(Tool.path, ["migrate", "forum.sqlite", "--events"] + model)
+        #expect(current.exit == 0 && current.errors.isEmpty, "\(current)")
         #expect(try SQLiteShell.run(store, "PRAGMA quick_check") == "ok\n")
     }
 

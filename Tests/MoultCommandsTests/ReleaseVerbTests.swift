@@ -75,9 +75,13 @@ struct ReleaseVerbTests {
     @Test func `fixtures are of locked versions, and none is made of a version that has changed since`() throws {
         let moult = try Tool.besideForumModel()
         let newest = moult.folder.path + "/Forum.xcdatamodeld/Forum 3.xcdatamodel"
+        let marked = moult.folder.path + "/Forum.xcdatamodeld/.xccurrentversion"
+        let mark = try String(contentsOfFile: marked, encoding: .utf8)
         try FileManager.default.moveItem(atPath: newest, toPath: moult.folder.path + "/aside")
+        try mark.replacing("Forum 3.", with: "Forum 2.").write(toFile: marked, atomically: true, encoding: .utf8)
         #expect(try moult("lock", "Forum.xcdatamodeld").exit == 0)
         try FileManager.default.moveItem(atPath: moult.folder.path + "/aside", toPath: newest)
+        try mark.write(toFile: marked, atomically: true, encoding: .utf8)
         let made = try moult("fixture", "F", "--model", "Forum.xcdatamodeld", "--json").document
         let versions = (made["fixtures"] as? [[String: any Sendable]])?.compactMap { $0["version"] as? String }
         #expect(versions == ["Forum", "Forum 2"])

@@ -58,7 +58,13 @@ import Testing
         // And back, with the old keys.
         let backup = try #require(try Migrator().backups(of: store).list().last)
         _ = try Migrator().rollback(store, to: backup, currentVersion: "2")
-        #expect(try SQLiteShell.run(store, ".sha3sum") == SQLiteShell.run(old, ".sha3sum"))
+        // All but the counters, which a restore keeps as high as they were, and its mark.
+        func restored(_ store: String) throws -> [Substring] {
+            try SQLiteShell.run(store, ".dump").split(separator: "\n").filter {
+                !$0.hasPrefix("INSERT INTO Z_PRIMARYKEY ") && !$0.hasPrefix("INSERT INTO Z_METADATA ")
+            }
+        }
+        #expect(try restored(store) == restored(old))
     }
 
     /// Links by names: to-one, its ordered inverse, one-to-one, pairs, and from inside the hierarchy.

@@ -77,7 +77,8 @@ import Testing
             }
             let second = try ManagedObjectModel(
                 entities: entities, configurations: first.configurations,
-                fetchRequestTemplates: first.fetchRequestTemplates, versionIdentifiers: first.versionIdentifiers)
+                fetchRequestTemplates: first.fetchRequestTemplates, versionIdentifiers: first.versionIdentifiers,
+                documentAttributes: first.documentAttributes)
             let files = [try first.compiled(), try second.compiled()]
             own.append(try ArchiveComparison(files[0], files[1]))
             for (number, bytes) in files.enumerated() {

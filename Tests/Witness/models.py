@@ -172,7 +172,20 @@ def source(data):
             for one in root.iterfind("fetchRequest")},
         "identifiers": [root.get("userDefinedModelVersionIdentifier", "")],
         "added indexes": sum(on(one, "indexed") for one in root.iter("attribute"))
-        + len(root.findall("entity/compoundIndexes/compoundIndex"))}
+        + len(root.findall("entity/compoundIndexes/compoundIndex"))
+        + sum(len(repeated(entity)) for entity in root.iterfind("entity"))}
+
+
+def repeated(entity):
+    """The attributes that get an index of their own name besides a fetch index of them alone under another name."""
+    alone = {
+        elements[0].get("property") for index in entity.iterfind("fetchIndex")
+        if len(elements := index.findall("fetchIndexElement")) == 1 and elements[0].get("type") != "RTree"
+        and elements[0].get("order") != "descending" and not index.get("partialIndexPredicate")}
+    names = {index.get("name") for index in entity.iterfind("fetchIndex")}
+    return [
+        one for one in entity.iterfind("attribute")
+        if one.get("name") in alone - names and not on(one, "indexed") and not on(one, "transient")]
 
 
 # Archives

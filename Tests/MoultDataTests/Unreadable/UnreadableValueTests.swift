@@ -69,7 +69,7 @@ import Testing
     func `reached through a relationship it shows what stands for it, and the next save throws`(_ number: Int) throws {
         let cell = Self.cells[number]
         _ = try store.sql("UPDATE ZSHIP SET \(cell.column) = \(cell.value) WHERE Z_PK = 2")
-        let container = try ModelContainer(for: Ship.self, configurations: .init(url: store.url))
+        let container = try ModelContainer(for: Ship.self, Harbour.Flag.self, configurations: .init(url: store.url))
         let context = ModelContext(container)
         let mast = try #require(
             try context.all(Mast.self).first { $0.ship.persistentModelID.description.hasSuffix("p2") })
@@ -103,7 +103,7 @@ import Testing
             "ZNAME", "ZRANK", "ZLEVEL", "ZOUTCOME", "ZTITLE1", "ZGRADE1", "ZGIVEN", "ZTAGS", "ZSMALL", "ZFLOOD",
         ]
         _ = try store.sql("UPDATE ZSHIP SET \(columns.map { "\($0) = NULL" }.joined(separator: ", "))")
-        let container = try ModelContainer(for: Ship.self, configurations: .init(url: store.url))
+        let container = try ModelContainer(for: Ship.self, Harbour.Flag.self, configurations: .init(url: store.url))
         let context = ModelContext(container)
         let ship = try #require(try context.all(Mast.self).first).ship
         #expect(ship.name == "" && ship.rank == .high && ship.level == .one && ship.outcome == .sunk(depth: 0))
@@ -117,7 +117,7 @@ import Testing
 
     @Test func `a required relationship that is empty or dangles does not end the program`() throws {
         _ = try store.sql("UPDATE ZMAST SET ZSHIP = NULL WHERE Z_PK = 1; UPDATE ZMAST SET ZSHIP = 77 WHERE Z_PK = 2")
-        let container = try ModelContainer(for: Ship.self, configurations: .init(url: store.url))
+        let container = try ModelContainer(for: Ship.self, Harbour.Flag.self, configurations: .init(url: store.url))
         let context = ModelContext(container)
         let error = #expect(throws: SwiftDataError.self) { try context.all(Mast.self) }
         #expect(error?.underlyingError.place == "Mast.ship" && error?.message.contains("NULL") == true)
@@ -139,7 +139,7 @@ import Testing
 
     @Test func `a batch at a time says at once what is empty, and at the save what is wrong`() throws {
         _ = try store.sql("UPDATE ZSHIP SET ZRANK = 'admiral' WHERE Z_PK = 3")
-        let container = try ModelContainer(for: Ship.self, configurations: .init(url: store.url))
+        let container = try ModelContainer(for: Ship.self, Harbour.Flag.self, configurations: .init(url: store.url))
         let context = ModelContext(container)
         let ships = try context.fetch(FetchDescriptor<Ship>(), batchSize: 2)
         #expect(ships.map(\.rank) == [.low, .low, .high])
@@ -198,7 +198,7 @@ import Testing
 
     @Test func `an optional enum with a raw value that is no case reads as nil, and its column stays`() throws {
         _ = try store.sql("UPDATE ZSHIP SET ZOPTIONALRANK = 'admiral' WHERE Z_PK = 2")
-        let container = try ModelContainer(for: Ship.self, configurations: .init(url: store.url))
+        let container = try ModelContainer(for: Ship.self, Harbour.Flag.self, configurations: .init(url: store.url))
         let context = ModelContext(container)
         let name = try store.sql("SELECT ZNAME FROM ZSHIP WHERE Z_PK = 2").trimmingCharacters(in: .newlines)
         let ship = try #require(try context.all(Ship.self).first { $0.name == name })
