@@ -56,7 +56,9 @@ private struct StoreWalk {
         }
         let backup = try run(["backup", "create"], options)
         guard backup.exit == 0 else { return problems + ["\(store) backup: \(backup.output)"] }
-        for verb in [["migrate", "--accept-losses"], ["validate"], ["repair"], ["rollback"]] {
+        // Without a model there is nothing to migrate to, and the verb says so.
+        let migrate = model == nil ? [] : [["migrate", "--accept-losses"]]
+        for verb in migrate + [["validate"], ["repair"], ["rollback"]] {
             let result = try run(verb, options)
             for problem in try faults(of: verb[0], result) { note(verb[0], problem) }
         }

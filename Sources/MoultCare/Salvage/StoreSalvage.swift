@@ -77,7 +77,7 @@ package struct StoreSalvage {
     private func copy(_ store: String, to copy: String) throws -> String? {
         var tries = 1
         try StoreLock.checkUnused(store, system)
-        while try !StoreProbe.copy(store, to: copy, system) || !isAsCopied(store, copy) {
+        while try !StoreProbe.copy(store, to: copy, system) {
             guard tries < 3 else { throw StoreProbe.disturbed(store) }
             tries += 1
             for suffix in ["", "-wal", "-journal"] { try system.remove(copy + suffix) }
@@ -93,15 +93,6 @@ package struct StoreSalvage {
         // SQLite removes a journal that it has played back, and leaves one that is spent.
         let isLeft = try RollbackJournal(copy + "-journal", system).count > 0
         return fault ?? (isLeft ? "SQLite has not played it back." : nil)
-    }
-
-    /// Two writes within one tick of the volume's clock leave the same time: only the bytes tell them apart.
-    private func isAsCopied(_ store: String, _ copy: String) throws -> Bool {
-        try ["", "-wal", "-journal"].allSatisfy { suffix in
-            guard try system.exists(copy + suffix) else { return try !system.exists(store + suffix) }
-            return try system.exists(store + suffix)
-                && system.digest(of: copy + suffix) == system.digest(of: store + suffix)
-        }
     }
 
     /// The new store, of the version that was named, that the damaged store says, or that places the most rows.
