@@ -48,7 +48,7 @@ extension Comparison {
             compare("Voyage", "harbour.longitude", voyages.map(\.harbour.longitude))
             compare("Voyage", "weather.wind", voyages.map(\.weather?.wind))
             compare("Voyage", "weather.text", voyages.map { $0.weather.flatMap(\.text) })
-            compare("Voyage", "rating.rating", voyages.map(\.rating.rawValue))
+            compare("Voyage", "rating", voyages.map(\.rating.rawValue))
             compare("Voyage", "mood.calm", voyages.map { $0.mood == .calm ? "calm" : nil })
             compare("Voyage", "photo", voyages.map(\.photo))
             compare("Voyage", "legs", voyages.map(\.legs))
