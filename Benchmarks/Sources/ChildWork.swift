@@ -38,7 +38,7 @@ enum ChildWork {
     private static func migrate(_ store: String, _ name: String, isDeferred: Bool) throws {
         let change = try BenchmarkModel.change(named: name)
         let begun = Clock.now
-        var options = PreparedMigration.Options(answers: change.answers)
+        var options = PreparedMigration.Options(answers: change.answers, losses: .asTheVersionsSay())
         options.defersWork = isDeferred
         let prepared = try PreparedMigration(store, versions: change.versions, options: options)
         guard let migration = try prepared.migration() else { return }

@@ -37,7 +37,7 @@ enum BudgetKind: String, CaseIterable {
 
     /// - Parameter continuesEarlierCall: whether to use what an earlier call has found.
     func prepared(_ store: String, continuesEarlierCall: Bool) throws -> PreparedMigration {
-        var options = PreparedMigration.Options()
+        var options = PreparedMigration.Options(losses: .asTheVersionsSay())
         options.continuesEarlierCall = continuesEarlierCall
         guard hasOrders else {
             let change = try BenchmarkModel.change(named: self == .added ? "in-place" : rawValue)
