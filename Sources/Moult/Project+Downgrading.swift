@@ -82,7 +82,7 @@ public struct DowngradeReport: Sendable {
     public let way: Way
     /// What going back by a mapping would lose, in one sentence each; empty if nothing.
     public let losses: [String]
-    /// What is worth knowing of the store on the way back, and loses nothing.
+    /// The findings about the store on the way back that cost no data.
     public let findings: [Finding]
     /// What the migrations to the store's version lost. Only a backup has it.
     public let earlierLosses: [EarlierLoss]

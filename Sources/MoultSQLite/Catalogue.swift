@@ -28,7 +28,7 @@ package struct Catalogue: Sendable, Equatable {
         /// The text of a table as SQLite itself writes it: `CREATE TABLE `, then the name that the catalogue has. Nil if it is
         /// that already, or no table of rows.
         ///
-        /// SQLite reckons on these first words where it adds a column (`ALTER TABLE`), and on the name where it drops or
+        /// SQLite relies on these first words where it adds a column (`ALTER TABLE`), and on the name where it drops or
         /// renames the table; who edits the catalogue may have written them another way, which it reads all the same.
         package var respelled: String? {
             guard kind == .table, let sql, !isVirtual else { return nil }

@@ -40,7 +40,7 @@ extension DiagnosisCheck {
         ]
     }
 
-    /// What Moult keeps of earlier runs and cannot be read.
+    /// The records of earlier runs that cannot be read.
     static let records = DiagnosisCheck { site in
         var findings: [Finding] = []
         if let unreadable = try RunHistory(site.sidecar, site.system).contents().unreadable {

@@ -8,7 +8,7 @@ extension DiagnosisCheck {
     static let version = DiagnosisCheck { site in
         guard let snapshot = site.snapshot else { return [] }
         guard let versions = site.versions else {
-            // What was not looked at is not well.
+            // A store that was not examined is not reported as sound.
             return snapshot.findings + [
                 site.finding(
                     "no-model", site.version == nil ? .warning : .note,

@@ -34,7 +34,7 @@ extension StoreDowngrade {
             }
             let undoing = try bound(isUndoing: true)
             guard undoing.isDeferred else { return nil }
-            // What no property explains is what takes its place again.
+            // The older version gets these columns and tables back; no property of the newer one explains them.
             let counted = try bound(isUndoing: false).losses.filter {
                 $0.reason != .unexplained && $0.reason != .conflict
             }

@@ -27,7 +27,7 @@ package struct StoreDowngrade: Sendable {
     package let way: Way
     /// Why a mapping would lose something, in sentences; empty where it would not.
     package let losses: [String]
-    /// What is worth knowing of the store on the way back, and loses nothing.
+    /// The findings about the store on the way back that cost no data.
     package private(set) var findings: [Finding] = []
     /// What the runs that led to the store's version lost: no way back by a mapping returns it.
     package let earlierLosses: [EarlierLosses]

@@ -116,7 +116,7 @@ package struct SalvageReport: Sendable, Equatable {
 }
 
 extension SalvageReport {
-    /// Why the new store is of its version, in a sentence; nil where the caller named it.
+    /// The reason for the new store's version, in a sentence; nil if the caller named it.
     package var reason: String? {
         switch evidence {
         case .named: return nil
