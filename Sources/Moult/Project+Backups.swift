@@ -29,7 +29,7 @@ extension Project {
     ///
     /// - Throws: `backupInvalid`, which says what differs.
     public func verify(_ backup: StoreBackup) async throws {
-        try await onThread { _ in try backup.folderOfBackups.verify(backup.backup) }
+        try await onThread { _ in try backup.folderOfBackups.verify(backup.backup, fromDrive: true) }
     }
 
     /// Copies a backup, verified at both ends.

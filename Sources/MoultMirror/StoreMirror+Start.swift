@@ -129,7 +129,7 @@ extension StoreMirror {
     ///
     /// - Parameter transaction: the last one of persistent history that is in its rows.
     func mark(_ path: String, of version: ModelVersion, at transaction: Int64?) throws {
-        let connection = try Connection(path, mode: .readWrite, busyTimeout: Self.patience)
+        let connection = try Connection(path, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
         defer { connection.close() }
         try MirrorContents.register(on: connection)
         try connection.execute("PRAGMA synchronous = FULL")

@@ -15,7 +15,7 @@ package final class RecoveredDatabase {
     private var expect: Statement?
 
     init(_ path: String) throws {
-        connection = try Connection(path, mode: .readWrite)
+        connection = try Connection(path, mode: .readWrite, isProven: true)
         try connection.execute(
             """
             PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;
@@ -31,6 +31,7 @@ package final class RecoveredDatabase {
         expect?.finalise()
         (inserts, expect) = ([:], nil)
         try connection.execute("COMMIT")
+        try connection.proveWrites()
         connection.close()
     }
 

@@ -113,14 +113,17 @@ extension Connection {
         case exclusive = "EXCLUSIVE"
     }
 
-    /// Commits what `body` does, or takes it back when it throws.
+    /// Commits what `body` does, or takes it back when it throws. What is written is proven before the commit and after
+    /// it (``proveWrites()``).
     package func transaction<Result>(_ kind: TransactionKind = .immediate, _ body: () throws -> Result) throws
         -> Result
     {
         try execute("BEGIN \(kind.rawValue)")
         do {
             let result = try body()
+            try proveWrites()
             try execute("COMMIT")
+            try proveWrites()
             return result
         } catch {
             // SQLite may have rolled back by itself, for instance when the disk is full.

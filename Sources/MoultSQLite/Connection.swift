@@ -30,10 +30,11 @@ package final class Connection {
     ///   - busyTimeout: milliseconds to wait for another connection's lock.
     ///   - vfs: the name of a registered VFS, for tests that inject faults.
     ///   - followsLinks: false where another user may have put a symbolic link into the path.
+    ///   - isProven: whether what is written is noted, and can be proven (``proveWrites()``).
     ///   - place: what errors name in place of the path.
     package init(
         _ path: String, mode: Mode, busyTimeout: Int32 = 0, vfs: String? = nil, followsLinks: Bool = true,
-        naming place: String? = nil
+        isProven: Bool = false, naming place: String? = nil
     ) throws {
         self.path = path
         self.place = place ?? path
@@ -46,7 +47,7 @@ package final class Connection {
         let uri = Self.uri(path, isImmutable: mode == .immutable)
         let links = followsLinks ? 0 : SQLITE_OPEN_NOFOLLOW
         let strict = links | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        let result = sqlite3_open_v2(uri, &handle, flags | strict, vfs)
+        let result = sqlite3_open_v2(uri, &handle, flags | strict, isProven ? WatchedVFS.proven : vfs)
         guard result == SQLITE_OK else {
             let error = error(result)
             sqlite3_close(handle)

@@ -54,16 +54,6 @@ extension MigrationError {
         }
     }
 
-    /// The error of a copy that does not hold what was copied: a disk, a cable or the memory has changed it.
-    ///
-    /// - Parameter page: the first page of a database that differs.
-    package static func changedOnTheWay(_ path: String, page: Int? = nil) -> MigrationError {
-        MigrationError(
-            .inputOutput,
-            "\(path) is not read as it was written\(page.map { ": its page \($0) differs from the original" } ?? "").",
-            place: path, remedy: "Check the disk and the memory of this machine, then run the command again.")
-    }
-
     /// The error of a path where something is already.
     package static func taken(_ path: String, for place: String? = nil) -> MigrationError {
         MigrationError(

@@ -27,6 +27,17 @@ extension POSIXSystem {
         }
     }
 
+    /// Only what has reached the drive can be forgotten, so it is synchronised first. Darwin has no call for it.
+    package func forgetCache(of path: String) throws {
+        #if canImport(Glibc)
+            try withDescriptor(path, O_RDONLY | O_NONBLOCK, to: "read") { descriptor in
+                guard retrying({ fsync(descriptor) }) == 0 else { throw MigrationError.system("synchronise", path) }
+                // What the system keeps all the same is read from its memory, as anything else is.
+                _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
+            }
+        #endif
+    }
+
     package func rename(_ path: String, to newPath: String) throws {
         #if canImport(Glibc)
             let result = Glibc.rename(path, newPath)

@@ -23,6 +23,8 @@ package protocol System: Sendable {
     func space(at path: String) throws -> VolumeSpace
     /// SHA-256 of a file's contents, read in pieces.
     func digest(of path: String) throws -> [UInt8]
+    /// Has the system read a file from the drive when it is read next, where it can.
+    func forgetCache(of path: String) throws
 
     // MARK: Writing
 
@@ -82,6 +84,10 @@ package protocol System: Sendable {
     var temporaryFolder: String { get }
     /// Sixteen random digits for a name that is not in use.
     func uniqueName() -> String
+}
+
+extension System {
+    package func forgetCache(of path: String) throws {}
 }
 
 /// A process by number and name.

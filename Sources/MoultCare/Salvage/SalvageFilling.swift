@@ -20,7 +20,7 @@ struct SalvageFilling {
     private var layout: StoreLayout { maker.layout }
 
     func run(_ version: String) throws -> SalvageReport {
-        let connection = try Connection(files.new, mode: .readWrite)
+        let connection = try Connection(files.new, mode: .readWrite, isProven: true)
         defer { connection.close() }
         try connection.registerCoreDataStubs()
         try connection.attach(files.recovered, as: "damaged", mode: .immutable)
@@ -50,6 +50,7 @@ struct SalvageFilling {
         }
         if !placement.keepsAnything { _ = try system.remove(files.aside) }
         try connection.execute("PRAGMA main.synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)")
+        try connection.proveWrites()
         try connection.checkSoundness(place: files.new)
         return SalvageReport(
             store: files.new, version: version, tables: tables, pages: losses.pages,

@@ -75,7 +75,8 @@ extension Verb {
         var checked = backups.map { backup in
             (
                 backup.name,
-                Result { try folder.verify(backup) }.mapError { $0 as? MigrationError ?? .unknown($0) }.failure
+                Result { try folder.verify(backup, fromDrive: true) }.mapError { $0 as? MigrationError ?? .unknown($0) }
+                    .failure
             )
         }
         checked += unreadable.map { ($0.name, $0.error) }

@@ -52,9 +52,10 @@ struct StoreCopy {
         let part = UnfinishedPath.make(for: destination, system)
         do {
             try system.makeFile(part, .like(source))
-            let target = try Connection(part, mode: .readWrite)
+            let target = try Connection(part, mode: .readWrite, isProven: true)
             defer { target.close() }
             try Backup(from: connection, to: target).run(stepPages: -1) { _, _ in true }
+            try target.proveWrites()
         } catch {
             try system.remove(part)
             throw error

@@ -53,11 +53,18 @@ package struct BackupFolder: Sendable {
     /// Verifies that a backup still is what its manifest says: size, SHA-256, soundness, version hashes, row counts and
     /// external files.
     ///
+    /// - Parameter fromDrive: whether the files are read from the drive, where the system can, and not from its memory.
     /// - Throws: `backupInvalid` that says what differs.
-    package func verify(_ backup: StoreBackup) throws {
+    package func verify(_ backup: StoreBackup, fromDrive: Bool = false) throws {
         let manifest = backup.manifest
         // Links that lead to the backup's folder are the user's own business, those in it are not.
         let folder = try system.resolve(backup.folder)
+        if fromDrive {
+            for path in [manifest.storeName] + manifest.externalFiles.map(\.path) {
+                let path = Path.join(folder, path)
+                if try system.status(of: path)?.kind == .file { try system.forgetCache(of: path) }
+            }
+        }
         try verify(manifest.storeName, in: folder, size: manifest.size, sha256: manifest.sha256)
         for file in manifest.externalFiles {
             try verify(file.path, in: folder, size: file.size, sha256: file.sha256)

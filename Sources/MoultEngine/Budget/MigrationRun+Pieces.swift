@@ -108,6 +108,7 @@ extension MigrationRun {
     }
 
     private func verify(_ copy: WorkingCopy, _ pace: MigrationPace, _ units: MigrationUnits) throws {
+        try copy.connection.proveWrites()
         try copy.connection.forgetPages()
         copy.connection.onProgress(every: 20_000) { [observer] in !observer.isCancelled() }
         defer { copy.connection.onProgress(nil) }

@@ -110,6 +110,7 @@ package struct Migration: Sendable {
         let isLast = next == nil && steps.isEmpty
         try timings.measure(.verify) {
             let own = try Self.ownTables(of: connection)
+            try connection.proveWrites()
             try connection.forgetPages()
             guard try Self.ownTables(of: connection) == own else {
                 throw MigrationError.changedOnTheWay(connection.path)
@@ -134,6 +135,7 @@ package struct Migration: Sendable {
         var metadata = try StoreMetadata(from: connection)
         metadata.entries.merge(metadataEntries) { $1 }
         try metadata.write(to: connection)
+        try connection.proveWrites()
         try connection.forgetPages()
         guard try StoreMetadata(from: connection).entries == metadata.entries else {
             throw MigrationError.changedOnTheWay(connection.path)

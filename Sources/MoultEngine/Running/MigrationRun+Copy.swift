@@ -92,7 +92,7 @@ extension MigrationRun {
         /// The first page that differs. What SQLite finds damaged differs too.
         func difference() throws -> Int? {
             do {
-                if writesBack { try lock.connection.writeBackLog(system, isCompared: false) }
+                if writesBack { try lock.connection.writeBackLog(system, isProven: false) }
                 guard let pages = try committed?.pages.get() else { return nil }
                 return try PageDigests(lock.connection).firstDifference(from: pages)
             } catch let error as MigrationError where [.storeCorrupted, .notAStore].contains(error.code) {

@@ -107,7 +107,7 @@ extension Migrator {
     /// Makes sure that the file alone is the store, sound and durable.
     private func settle(_ copy: String) throws {
         if let log = try system.status(of: copy + "-wal"), log.size > 0 {
-            let connection = try Connection(copy, mode: .readWrite)
+            let connection = try Connection(copy, mode: .readWrite, isProven: true)
             defer { connection.close() }
             try connection.keepWALOnClose(false)
             try connection.writeBackLog(system)

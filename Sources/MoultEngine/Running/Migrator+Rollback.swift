@@ -184,7 +184,7 @@ extension Migrator {
         let (sidecar, run) = (lock.sidecar, outcome.run)
         do {
             try lock.connection.keepWALOnClose(false)
-            try lock.connection.writeBackLog(system, isCompared: false)
+            try lock.connection.writeBackLog(system, isProven: false)
             try check(lock.connection, pages, outcome.restored)
             try Quarantine(sidecar, system).forgetRestorations(since: outcome.restored.manifest.createdAt)
             try Recovery.keepAside(run, sidecar, system)

@@ -73,7 +73,7 @@ struct StoreReplacement {
     private func putInPlace(_ restored: RestoredPages) throws {
         let made = Path.join(sidecar.work(journal.run), "restored")
         try system.makeFile(made, .like(backup.store))
-        let new = try Connection(made, mode: .readWrite)
+        let new = try Connection(made, mode: .readWrite, isProven: true)
         do {
             try migrator.restorePages(of: restored.connection, to: new, observer)
             if try usesLog { try new.execute("PRAGMA journal_mode = WAL") }
@@ -112,7 +112,7 @@ struct StoreReplacement {
         do {
             try lock.connection.ignoresContents(false)
             try lock.connection.keepWALOnClose(false)
-            try lock.connection.writeBackLog(system, isCompared: false)
+            try lock.connection.writeBackLog(system, isProven: false)
             if !usesLog { try lock.connection.execute("PRAGMA journal_mode = DELETE") }
         } catch {
             log.append("The store is restored, but its log could not be written back: ", error)

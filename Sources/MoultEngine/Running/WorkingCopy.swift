@@ -35,7 +35,7 @@ final class WorkingCopy {
         if !isMade {
             try system.copyExactly(source, to: path)
         }
-        connection = try Connection(path, mode: .readWrite)
+        connection = try Connection(path, mode: .readWrite, isProven: true)
         try connection.execute(
             """
             PRAGMA locking_mode = EXCLUSIVE;
@@ -76,6 +76,7 @@ final class WorkingCopy {
         try timings.measure(.change) {
             try run(pass.steps, of: pass, noting: trail, observer)
             for check in pass.checks { try check(site(of: pass, observer)) }
+            try connection.proveWrites()
         }
     }
 

@@ -7,15 +7,12 @@ extension Connection {
     ///
     /// SQLite does not synchronise the empty file: after a power cut the old log would be there again.
     ///
-    /// - Parameter isCompared: whether the pages are compared before and after; false if the caller does it.
+    /// - Parameter isProven: whether the pages are proven (``proveWrites()``); false if the caller compares them.
     /// - Throws: `inputOutput` if a page is not read as it was in the log.
-    package func writeBackLog(_ system: any System, isCompared: Bool = true) throws {
+    package func writeBackLog(_ system: any System, isProven: Bool = true) throws {
         guard try text("PRAGMA journal_mode") == "wal" else { return }
-        let before = try isCompared ? PageDigests(self) : nil
         try run("PRAGMA wal_checkpoint(TRUNCATE)")
-        if let before, let page = try PageDigests(self).firstDifference(from: before) {
-            throw MigrationError.changedOnTheWay(path, page: page)
-        }
+        if isProven { try proveWrites() }
         // No lock of SQLite's lies on this file.
         if try system.exists(path + "-wal") { try system.synchronise(path + "-wal") }
     }

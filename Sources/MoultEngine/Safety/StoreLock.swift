@@ -35,7 +35,7 @@ package final class StoreLock {
         file = try owner ?? RunOwner.take(sidecar, system)
         let hasLog = try system.exists(store + "-wal")
         kept = try DamagedSideFiles(sidecar, system).keep(isAlone: true)
-        connection = try Connection(store, mode: .readWrite, busyTimeout: patience)
+        connection = try Connection(store, mode: .readWrite, busyTimeout: patience, isProven: true)
         do {
             try seize(keepingLog: hasLog)
         } catch let error as MigrationError where error.code == .locked {
@@ -59,7 +59,7 @@ package final class StoreLock {
         try sidecar.make(system)
         file = try RunOwner.take(sidecar, system)
         kept = try DamagedSideFiles(sidecar, system).keep(isAlone: false)
-        connection = try Connection(store, mode: .readWrite, busyTimeout: patience)
+        connection = try Connection(store, mode: .readWrite, busyTimeout: patience, isProven: true)
         do {
             try connection.keepWALOnClose(true)
             // The first read begins the transaction, and with it the state that is seen.
@@ -99,7 +99,7 @@ package final class StoreLock {
             try system.write([UInt8](repeating: 0, count: 8), to: store + "-wal")
             try system.synchronise(Path.folder(of: store))
         }
-        connection = try Connection(store, mode: .readWrite, busyTimeout: patience)
+        connection = try Connection(store, mode: .readWrite, busyTimeout: patience, isProven: true)
         do {
             try connection.ignoresContents(true)
             try connection.keepWALOnClose(hasLog)
@@ -135,7 +135,7 @@ package final class StoreLock {
     ///
     /// - Throws: what the disk says; then it is not known which of the two the next process will find.
     func settle() throws {
-        try connection.writeBackLog(system, isCompared: false)
+        try connection.writeBackLog(system, isProven: false)
     }
 
     /// Says where copies are of what SQLite could not apply.

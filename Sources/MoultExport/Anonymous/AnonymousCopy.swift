@@ -75,7 +75,7 @@ package struct AnonymousCopy {
     private func fill(_ copy: UnfinishedStore, from probe: StoreProbe) throws -> Outcome {
         let work = work(copy)
         try system.makeFile(work, .own)
-        let connection = try Connection(work, mode: .readWrite, followsLinks: false)
+        let connection = try Connection(work, mode: .readWrite, followsLinks: false, isProven: true)
         defer { connection.close() }
         try Backup(from: probe.connection, to: connection).run(stepPages: 1_000) { _, _ in true }
         // What fails is removed, so it needs no journal.

@@ -27,7 +27,7 @@ package struct ReadableCopy {
                 try removeFiles(of: part)
                 try copy(probe, to: part)
                 let contents = try StoreContents(probe, in: versions)
-                let connection = try Connection(part, mode: .readWrite, followsLinks: false)
+                let connection = try Connection(part, mode: .readWrite, followsLinks: false, isProven: true)
                 defer { connection.close() }
                 // One file, whatever the store's own journal is.
                 _ = try connection.text("PRAGMA journal_mode = DELETE")
@@ -48,9 +48,10 @@ package struct ReadableCopy {
             return
         }
         try system.makeFile(part, .like(store))
-        let connection = try Connection(part, mode: .readWrite, followsLinks: false)
+        let connection = try Connection(part, mode: .readWrite, followsLinks: false, isProven: true)
         defer { connection.close() }
         try Backup(from: probe.connection, to: connection).run(stepPages: 1_000) { _, _ in true }
+        try connection.proveWrites()
     }
 
     private func removeFiles(of part: String) throws {

@@ -106,7 +106,7 @@ package struct ExportWriter {
 
     private func database(_ export: StoreExport, at path: String, like store: String) throws -> Outcome {
         try system.makeFile(path, .like(store))
-        let connection = try Connection(path, mode: .readWrite, followsLinks: false)
+        let connection = try Connection(path, mode: .readWrite, followsLinks: false, isProven: true)
         defer { connection.close() }
         // What is not whole is removed, so it needs no journal.
         try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")

@@ -7,7 +7,8 @@ import MoultSystem
 extension StoreMirror {
     /// The rows, the metadata and the mark in one transaction.
     func write(_ step: MirrorStep, _ route: MirrorRoute, _ mark: MirrorMark) throws -> MirrorChanges {
-        let connection = try Connection(route.replica, mode: .readWrite, busyTimeout: Self.patience)
+        let connection = try Connection(
+            route.replica, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
         defer { connection.close() }
         watch(connection)
         try connection.execute("PRAGMA synchronous = FULL; PRAGMA temp_store = FILE")

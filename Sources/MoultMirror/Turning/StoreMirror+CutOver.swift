@@ -133,7 +133,7 @@ extension StoreMirror {
 
     /// - Throws: `locked` if another process has the store open.
     private func requireAlone(_ path: String) throws {
-        let connection = try Connection(path, mode: .readWrite, busyTimeout: 2_000)
+        let connection = try Connection(path, mode: .readWrite, busyTimeout: 2_000, isProven: true)
         defer { connection.close() }
         do {
             try connection.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT")

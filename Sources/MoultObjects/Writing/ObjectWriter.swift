@@ -32,7 +32,7 @@ package final class ObjectWriter {
     ) throws {
         self.layout = layout
         self.speed = speed
-        connection = try Connection(path, mode: .readWrite)
+        connection = try Connection(path, mode: .readWrite, isProven: speed == .safe)
         rows = try RowWriter(
             connection, layout: layout, external: ExternalFiles(ExternalStorage(store: path), of: connection, system),
             on: system)
@@ -67,7 +67,9 @@ package final class ObjectWriter {
     private func end() throws {
         try rows.keys.write()
         if speed == .safe { try rows.external.synchronise() }
+        try connection.proveWrites()
         try connection.execute("COMMIT")
+        try connection.proveWrites()
         rows.external.finish(committed: true)
         if speed == .safe { rows.begin() }
     }

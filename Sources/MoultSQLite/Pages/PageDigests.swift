@@ -78,4 +78,21 @@ extension Connection {
         if isInTransaction { _ = try flushPages() }
         try check(sqlite3_db_release_memory(handle))
     }
+
+    /// Writes what is changed, reads what has been written to the database and its WAL since the last call, and compares
+    /// it with what SQLite gave to the file system. Only a connection that was opened with `isProven` does so.
+    ///
+    /// - Throws: `inputOutput` if a byte differs.
+    package func proveWrites() throws {
+        var pointer: UnsafeMutablePointer<sqlite3_file>?
+        guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &pointer) == SQLITE_OK,
+            let file = WatchedFile.state(pointer)
+        else { return }
+        let states = [file, file.log].compactMap(\.self).filter { $0.written != nil }
+        if !states.isEmpty, isInTransaction { _ = try flushPages() }
+        for state in states { try check(state.proveWrites()) }
+        for state in states where state.written?.takeDifference() == true {
+            throw MigrationError.changedOnTheWay(state.path)
+        }
+    }
 }

@@ -10,12 +10,19 @@ struct WatchedFile {
     final class State {
         let path: String
         let isJournal: Bool
-        let watcher: any FileWatcher
+        let watcher: (any FileWatcher)?
+        /// What has been written to the file; nil where nobody asks (``Connection/proveWrites()``).
+        var written: WrittenBlocks?
+        /// The WAL of a database, while it is open.
+        weak var log: State?
+        private let real: File
 
-        init(path: String, isJournal: Bool, watcher: any FileWatcher) {
+        init(path: String, isJournal: Bool, watcher: (any FileWatcher)?, isProven: Bool, real: File) {
             self.path = path
             self.isJournal = isJournal
             self.watcher = watcher
+            self.real = real
+            if isProven { written = WrittenBlocks() }
         }
 
         func answering(
@@ -23,7 +30,34 @@ struct WatchedFile {
             failure: Int32, _ body: () -> Int32?
         ) -> Int32 {
             let call = FileCall(operation: operation, path: path, bytes: bytes, isJournal: isJournal)
-            return Optional(watcher).answering(call, failure: failure) { body() ?? failure }
+            return watcher.answering(call, failure: failure) { body() ?? failure }
+        }
+
+        func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int32 {
+            let count = Int32(bytes.count)
+            if written?.isFull == true || written?.overlaps(count, at: offset) == true {
+                let result = proveWrites()
+                guard result == SQLITE_OK else { return result }
+            }
+            let result = answering(.write(offset: offset), bytes, failure: IOError.write) {
+                let methods = real.pointee.pMethods?.pointee
+                let call = FileCall(operation: .write(offset: offset), path: path, bytes: bytes, isJournal: isJournal)
+                guard let altered = watcher?.altered(call) else {
+                    return methods?.xWrite?(real, bytes.baseAddress, count, offset)
+                }
+                return altered.withUnsafeBytes { methods?.xWrite?(real, $0.baseAddress, count, offset) }
+            }
+            if result == SQLITE_OK { written?.note(bytes, at: offset) }
+            return result
+        }
+
+        /// Reads again what has been written. What differs is noted in ``written``.
+        func proveWrites() -> Int32 {
+            written?.prove { buffer, count, offset in
+                answering(.read, failure: IOError.read) {
+                    real.pointee.pMethods?.pointee.xRead?(real, buffer, count, offset)
+                }
+            } ?? SQLITE_OK
         }
     }
 
@@ -33,17 +67,22 @@ struct WatchedFile {
     typealias File = UnsafeMutablePointer<sqlite3_file>
 
     static func open(
-        _ name: UnsafePointer<CChar>?, _ file: File?, _ flags: Int32, _ outFlags: UnsafeMutablePointer<Int32>?
+        _ name: UnsafePointer<CChar>?, _ file: File?, _ flags: Int32, _ outFlags: UnsafeMutablePointer<Int32>?,
+        isProven: Bool = false
     ) -> Int32 {
         guard let file else { return SQLITE_CANTOPEN }
         let path = name.map { String(cString: $0) } ?? ""
-        guard name != nil, let watcher = WatchedVFS.watcher(of: path) else {
+        let watcher = name == nil ? nil : WatchedVFS.watcher(of: path)
+        // A journal is only read after a crash.
+        let isProven = isProven && flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL) != 0
+        guard let name, watcher != nil || isProven else {
             return WatchedVFS.forward { $0.pointee.xOpen?($0, name, file, flags, outFlags) }
         }
         file.pointee.pMethods = nil
         let journals = SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL | SQLITE_OPEN_WAL
-        let state = State(path: path, isJournal: flags & journals != 0, watcher: watcher)
         let real = below(file)
+        let state = State(
+            path: path, isJournal: flags & journals != 0, watcher: watcher, isProven: isProven, real: real)
         let result = state.answering(.open, failure: SQLITE_CANTOPEN) {
             WatchedVFS.forward { $0.pointee.xOpen?($0, name, real, flags, outFlags) }
         }
@@ -54,6 +93,7 @@ struct WatchedFile {
         }
         UnsafeMutableRawPointer(file).bindMemory(to: WatchedFile.self, capacity: 1).initialize(
             to: WatchedFile(base: sqlite3_file(pMethods: methods.pointer), state: .passRetained(state)))
+        if isProven, flags & SQLITE_OPEN_WAL != 0 { Self.state(sqlite3_database_file_object(name))?.log = state }
         return SQLITE_OK
     }
 
@@ -62,6 +102,12 @@ struct WatchedFile {
         let real = (UnsafeMutableRawPointer(file) + headerSize).assumingMemoryBound(to: sqlite3_file.self)
         real.pointee.pMethods = nil
         return real
+    }
+
+    /// The state of a file of this VFS; nil for any other.
+    static func state(_ file: File?) -> State? {
+        guard let file, file.pointee.pMethods == UnsafePointer(methods.pointer) else { return nil }
+        return parts(file)?.state
     }
 
     fileprivate static func parts(_ file: File?) -> (state: State, real: File, methods: sqlite3_io_methods)? {
@@ -95,7 +141,7 @@ extension WatchedFile {
         methods.xClose = { file in
             guard let (state, real, methods) = WatchedFile.parts(file), let file else { return SQLITE_OK }
             let result = methods.xClose?(real) ?? SQLITE_OK
-            state.watcher.closed(state.path)
+            state.watcher?.closed(state.path)
             UnsafeMutableRawPointer(file).assumingMemoryBound(to: WatchedFile.self).pointee.state.release()
             file.pointee.pMethods = nil
             return result
@@ -105,22 +151,16 @@ extension WatchedFile {
             return state.answering(.read, failure: IOError.read) { methods.xRead?(real, buffer, count, offset) }
         }
         methods.xWrite = { file, buffer, count, offset in
-            guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.write }
-            let bytes = UnsafeRawBufferPointer(start: buffer, count: Int(count))
-            return state.answering(.write(offset: offset), bytes, failure: IOError.write) {
-                let call = FileCall(
-                    operation: .write(offset: offset), path: state.path, bytes: bytes, isJournal: state.isJournal)
-                guard let altered = state.watcher.altered(call) else {
-                    return methods.xWrite?(real, buffer, count, offset)
-                }
-                return altered.withUnsafeBytes { methods.xWrite?(real, $0.baseAddress, count, offset) }
-            }
+            guard let (state, _, _) = WatchedFile.parts(file) else { return IOError.write }
+            return state.write(UnsafeRawBufferPointer(start: buffer, count: Int(count)), at: offset)
         }
         methods.xTruncate = { file, size in
             guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.truncate }
-            return state.answering(.truncate(size: size), failure: IOError.truncate) {
+            let result = state.answering(.truncate(size: size), failure: IOError.truncate) {
                 methods.xTruncate?(real, size)
             }
+            if result == SQLITE_OK { state.written?.truncate(to: size) }
+            return result
         }
         methods.xSync = { file, flags in
             guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.sync }

@@ -4,7 +4,8 @@ import Synchronization
 /// A VFS over SQLite's default one that lets a ``FileWatcher`` see, and refuse, every call for files below a folder.
 ///
 /// It becomes the default when a folder is first watched, and hands every other file to the VFS below without a trace,
-/// so that tests side by side do not disturb each other.
+/// so that tests side by side do not disturb each other. Under its second name it also notes what is written to a
+/// database (``Connection/proveWrites()``).
 package enum WatchedVFS {
     private static let folders = Mutex<[(folder: String, watcher: any FileWatcher)]>([])
     static let below = Result { () throws(Missing) in
@@ -34,22 +35,39 @@ package enum WatchedVFS {
         folders.withLock { $0.first { path.hasPrefix($0.folder) }?.watcher }
     }
 
-    private static let isRegistered: Bool = {
+    /// The name of the VFS whose files note what is written to them; nil where SQLite has no VFS to stand on.
+    static let proven: String? = {
+        let isRegistered = register("moult-proven", isDefault: false) { _, name, file, flags, outFlags in
+            WatchedFile.open(name, file, flags, outFlags, isProven: true)
+        }
+        return isRegistered ? "moult-proven" : nil
+    }()
+
+    private static let isRegistered = register("moult-watched", isDefault: true) { _, name, file, flags, outFlags in
+        WatchedFile.open(name, file, flags, outFlags)
+    }
+
+    private typealias Opening =
+        @convention(c) (
+            UnsafeMutablePointer<sqlite3_vfs>?, UnsafePointer<CChar>?, UnsafeMutablePointer<sqlite3_file>?, Int32,
+            UnsafeMutablePointer<Int32>?
+        ) -> Int32
+
+    private static func register(_ name: StaticString, isDefault: Bool, _ opening: @escaping Opening) -> Bool {
         guard case .success(let below) = below else { return false }
         let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
         vfs.initialize(to: below.vfs.pointee)
         vfs.pointee.pNext = nil
         vfs.pointee.szOsFile = Int32(WatchedFile.headerSize) + below.vfs.pointee.szOsFile
-        let name: StaticString = "moult-watched"
         vfs.pointee.zName = UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
-        vfs.pointee.xOpen = { _, name, file, flags, outFlags in WatchedFile.open(name, file, flags, outFlags) }
+        vfs.pointee.xOpen = opening
         vfs.pointee.xDelete = { _, name, syncsFolder in WatchedVFS.delete(name, syncsFolder) }
         vfs.pointee.xAccess = { _, name, flags, result in WatchedVFS.access(name, flags, result) }
         vfs.pointee.xFullPathname = { _, name, count, result in
             WatchedVFS.forward { $0.pointee.xFullPathname?($0, name, count, result) }
         }
-        return sqlite3_vfs_register(vfs, 1) == SQLITE_OK
-    }()
+        return sqlite3_vfs_register(vfs, isDefault ? 1 : 0) == SQLITE_OK
+    }
 
     static func forward(_ call: (UnsafeMutablePointer<sqlite3_vfs>) -> Int32?) -> Int32 {
         guard case .success(let below) = below else { return SQLITE_CANTOPEN }

@@ -51,7 +51,7 @@ package struct StoreMaker: Sendable {
         try system.checkNewPath(path, isStore: true)
         do {
             try system.makeFile(path, rights)
-            let connection = try Connection(path, mode: .readWrite)
+            let connection = try Connection(path, mode: .readWrite, isProven: true)
             defer { connection.close() }
             try fill(connection)
             if layout.hasExternalStorage { try ExternalStorage(store: path).makeFolder(on: system) }

@@ -11,7 +11,7 @@ import Testing
 /// A disk that writes one bit of one write wrong and says nothing, in every kind of work that copies pages.
 struct FlippedByteTests {
     enum Work: String, CaseIterable {
-        case backup, copy, store, into, rollback, overDamage, missing
+        case backup, copy, store, deferred, into, rollback, overDamage, missing
     }
 
     /// What the work leaves is judged by the sqlite3 shell: the rows, the indexes, and those of every backup.
@@ -44,7 +44,15 @@ private struct FlipGround {
         let fixture = try EngineFixture(killable: 600, isWAL: false)
         versions = work == .store ? try Self.additions() : try KillableVersions.make()
         old = try fixture.logicalHash()
-        if ![.backup, .copy, .store, .into].contains(work) {
+        if work == .deferred {
+            let folder = fixture.folder.path + "/whole"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+            let copy = folder + "/Forum data.sqlite"
+            try FileManager.default.copyItem(atPath: fixture.store, toPath: copy)
+            try Self.migrateLater(copy, versions)
+            new = try SQLiteShell.run(copy, ".sha3sum --schema")
+            try FileManager.default.removeItem(atPath: folder)
+        } else if ![.backup, .copy, .store, .into].contains(work) {
             _ = try Self.migrate(fixture.store, versions)
             new = try fixture.logicalHash()
         } else {
@@ -77,6 +85,14 @@ private struct FlipGround {
         try Migrator().run(PreparedMigration(store, versions: versions)).last
     }
 
+    /// Defers what can wait, and finishes it.
+    private static func migrateLater(_ store: String, _ versions: ModelVersions) throws {
+        var options = PreparedMigration.Options()
+        (options.defersWork, options.choice) = (true, .normalised)
+        _ = try Migrator().run(PreparedMigration(store, versions: versions, options: options))
+        _ = try Migrator().finishDeferred(store, .all)
+    }
+
     func writes() throws -> Int {
         let folder = try fresh()
         let disk = FlippingDisk(number: nil, place: 0)
@@ -91,7 +107,7 @@ private struct FlipGround {
         let result = try disk.watching(folder.path) { Result { try perform(in: folder.path) } }
         guard case .success = result else { return true }
         let store = folder.path + "/Forum data.sqlite"
-        let isNew = [.copy, .store].contains(work)
+        let isNew = [.copy, .store, .deferred].contains(work)
         let remark = Comment(rawValue: "write \(number), byte \(place), \(disk.met)")
         #expect((try? hash(store)) == (isNew ? new : old), remark)
         if work == .into { #expect((try? hash(folder.path + "/into.sqlite")) == new, remark) }
@@ -126,6 +142,7 @@ private struct FlipGround {
         switch work {
         case .backup: _ = try Migrator().backUp(store, version: "1")
         case .copy, .store: _ = try Self.migrate(store, versions)
+        case .deferred: try Self.migrateLater(store, versions)
         case .into:
             _ = try Migrator().run(PreparedMigration(store, versions: versions), into: folder + "/into.sqlite")
         case .rollback, .overDamage, .missing:
