@@ -59,10 +59,11 @@ package final class SmallVolume {
     /// For the time of the call a file leaves so many bytes of room, up to a page less.
     package func withRoom<Result>(_ room: Int, _ body: () throws -> Result) throws -> Result {
         let ballast = path + "/ballast"
-        // A child of another test would keep the room taken.
         let file = open(ballast, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw MigrationError.system("write", ballast) }
         defer {
+            // A child that another test has just forked still has the file open, which would keep the room taken.
+            _ = ftruncate(file, 0)
             close(file)
             unlink(ballast)
         }
