@@ -4,12 +4,12 @@ import MoultSystem
 
 extension Project {
     /// The backups of a store, oldest first: those next to it, and those in the folders that its history names. The store
-    /// may be gone.
+    /// may be gone. A backup whose manifest cannot be read is among them, with its ``StoreBackup/error``.
     ///
     /// - Throws: `fileNotFound` if there is neither a store nor anything that Moult keeps of it.
     public func backups(of store: String, options: RunOptions = RunOptions()) async throws -> [StoreBackup] {
         try await onThread { _ in
-            try options.migrator.backupFolders(of: store).contents().backups.map(StoreBackup.init)
+            try options.migrator.backupFolders(of: store).all(of: store).map { StoreBackup($0.backup, $0.error) }
         }
     }
 
@@ -29,7 +29,10 @@ extension Project {
     ///
     /// - Throws: `backupInvalid`, which says what differs.
     public func verify(_ backup: StoreBackup) async throws {
-        try await onThread { _ in try backup.folderOfBackups.verify(backup.backup, fromDrive: true) }
+        try await onThread { _ in
+            if let error = backup.error { throw error }
+            try backup.folderOfBackups.verify(backup.backup, fromDrive: true)
+        }
     }
 
     /// Copies a backup, verified at both ends.
@@ -39,7 +42,10 @@ extension Project {
     ///   - path: a folder, or an archive if it ends with `.tar`; nothing may exist there.
     /// - Throws: `usage` if the path is taken; `backupInvalid`, `locked`, `insufficientStorage`.
     public func export(_ backup: StoreBackup, to path: String) async throws {
-        try await onThread { _ in try backup.folderOfBackups.export(backup.backup, to: path) }
+        try await onThread { _ in
+            if let error = backup.error { throw error }
+            try backup.folderOfBackups.export(backup.backup, to: path)
+        }
     }
 
     /// Imports an exported backup, or a store that was copied by hand, as a backup of a store, which may be gone.

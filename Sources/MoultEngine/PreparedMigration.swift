@@ -262,6 +262,9 @@ package struct PreparedMigration: Sendable {
     /// The statements of the first pass; nil if there is nothing to do.
     package func script() throws -> StoreScript? { try bound.map { try StoreScript($0, options.choice) } }
 
+    /// What the store says against it without standing in its way.
+    package var warnings: [Finding] { (storeFindings + (bound?.rowFindings ?? [])).filter { $0.severity == .warning } }
+
     /// ``migration()``, or what it throws before anything is done.
     package func examined() throws -> Result<Migration?, MigrationError> {
         do {

@@ -127,6 +127,45 @@ import Testing
         #expect(wrong.exit == 3 && wrong.errors.contains("Klaud"), "\(wrong.errors)")
     }
 
+    @Test func `what is salvaged of it has the entities of its configuration`() throws {
+        let moult = try tool()
+        let path = moult.folder.path + "/cloud.sqlite"
+        _ = try SQLiteShell.run(path, "PRAGMA wal_checkpoint(TRUNCATE)")
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        // The kind of the tree on the first page: SQLite opens it no more.
+        bytes[100] ^= 0xFF
+        try bytes.write(to: URL(fileURLWithPath: path))
+        let salvage = try moult("salvage", "cloud.sqlite", "saved.sqlite", "--model", "models")
+        #expect(salvage.output.hasPrefix("The store is of version 1, by its metadata."), "\(salvage)")
+        #expect(try shell(moult, "saved.sqlite", Self.entities) == "Note\n")
+        #expect(try shell(moult, "saved.sqlite", "SELECT count(*) FROM ZNOTE") == "5\n")
+    }
+
+    @Test(arguments: [["Note"], ["Draft", "Note"]])
+    func `an entity that only goes to another configuration, or into a second one, is no equality`(
+        cloud: [String]
+    ) throws {
+        let moult = Tool(folder: try ScratchFolder())
+        let models = moult.folder.path + "/models"
+        try FileManager.default.createDirectory(atPath: models, withIntermediateDirectories: true)
+        for (name, cloud, local) in [
+            ("1", ["Note"], ["Draft"]), ("2", ["Draft", "Note"], cloud == ["Note"] ? [] : ["Draft"]),
+        ] {
+            try ManagedObjectModel(
+                entities: [Self.draft, Self.note(hasStars: false)],
+                configurations: [
+                    Configuration(name: "Cloud", entityNames: cloud), Configuration(name: "Local", entityNames: local),
+                ]
+            ).json.indented.write(toFile: "\(models)/\(name).json", atomically: true, encoding: .utf8)
+        }
+        let diff = try moult("diff", "1", "2", "--model", "models", "--check")
+        #expect(diff.exit == 1, "\(diff)")
+        #expect(
+            diff.output.contains(
+                "A store of either opens with the other, unless it was opened with one of these configurations."),
+            "\(diff)")
+    }
+
     @Test func `an entity that leaves it is named by diff, lint and plan, each for what it is`() throws {
         let moult = try tool(local: [])
         let diff = try moult("diff", "1", "2", "--model", "models")

@@ -1,4 +1,5 @@
 import Foundation
+import MoultCoreData
 import TestSupport
 import Testing
 
@@ -92,6 +93,9 @@ struct ModelVerbTests {
         #expect(try moult("schema", "export", "out", "--model", "App.xcdatamodeld").exit == 0)
         #expect(try moult.shell("grep -c byCode out/App.json").output == "0\n")
         #expect(try moult.shell("grep -c byCode 'out/App 2.json'").output != "0\n")
+        let model = URL(fileURLWithPath: moult.folder.path + "/App.xcdatamodeld")
+        let versions = try ModelVersions(contentsOf: model)
+        #expect(["App", "App 2"].map { versions[$0]?.model.entities[0].fetchIndexes.count } == [0, 1])
         // No migration happens between them.
         let plan = try moult("plan", "App.sqlite", "--model", "App.xcdatamodeld", "--to", "App 2")
         #expect(plan.output.contains("There is nothing to do."), "\(plan)")
@@ -118,6 +122,18 @@ struct ModelVerbTests {
         #expect(try moult("lint", "App.xcdatamodeld").output.contains(found))
         #expect(try moult("lock", "App.xcdatamodeld").exit == 0)
         #expect(try !moult("lint", "App.xcdatamodeld").output.contains(found))
+    }
+
+    @Test func `where the mark of the current version cannot be read, none is locked or opened`() throws {
+        let moult = try Tool.besideForumModel()
+        let model = moult.folder.path + "/Forum.xcdatamodeld"
+        try "<plist".write(toFile: model + "/.xccurrentversion", atomically: true, encoding: .utf8)
+        #expect(try moult("lock", "Forum.xcdatamodeld").exit == 4)
+        #expect(!FileManager.default.fileExists(atPath: moult.folder.path + "/moult.lock"))
+        let error = #expect(throws: MigrationError.self) {
+            try ManagedObjectModel(contentsOf: URL(fileURLWithPath: model))
+        }
+        #expect(error?.code == .modelInvalid && error?.place.hasSuffix(".xccurrentversion") == true)
     }
 
     @Test func `an answers file that is none is wrong usage`() throws {

@@ -103,6 +103,21 @@ struct BackupFolderTests {
         #expect(log.contains("Removed the backup \(first.name)"))
         #expect(try Migrator().prune(fixture.store, RetentionPolicy(minimumCount: 3)) == [second])
     }
+
+    @Test func `the backup that a rollback would take stays, however old`() throws {
+        let fixture = try EngineFixture()
+        func clock(daysAgo days: Int64) -> ClockSystem {
+            ClockSystem(now: Timestamp(seconds: POSIXSystem().now.seconds - days * 86_400))
+        }
+        let run = try Migrator(system: clock(daysAgo: 90)).run(Migration(from: "1", to: "1"), on: fixture.store)
+        let backups = try [80, 70, 60, 50].map {
+            try Migrator(system: clock(daysAgo: $0)).backUp(fixture.store, version: "1")
+        }
+        let last = try Migrator().backup(named: nil, of: fixture.store) { nil }
+        #expect(last == run.backup)
+        #expect(try Migrator().prune(fixture.store, RetentionPolicy()) == [backups[0]])
+        #expect(try Migrator().backup(named: nil, of: fixture.store) { nil } == last)
+    }
 }
 
 struct RetentionPolicyTests {

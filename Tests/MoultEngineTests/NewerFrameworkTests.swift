@@ -1,4 +1,5 @@
 import Foundation
+import MoultMirror
 import MoultModel
 import MoultObjects
 import MoultPlan
@@ -97,6 +98,15 @@ struct NewerFrameworkTests {
         #expect(StoreDiagnosis(notes.path, versions: notes.versions).isWell)
     }
 
+    @Test func `the way back and a mirror warn of it as a migration does`() throws {
+        let notes = try Notes(level: 1_602)
+        let mirror = try StoreMirror.start(notes.path, versions: notes.versions, at: notes.folder.path + "/m.sqlite")
+        #expect(mirror.warnings.map(\.code) == ["framework-unknown"])
+        _ = try Migrator().run(notes.prepared())
+        let back = try StoreDowngrade(notes.path, versions: notes.versions, to: "1")
+        #expect(back.findings.map(\.code) == ["framework-unknown"] && back.losses.isEmpty)
+    }
+
     @Test func `a store without a level, and one of an older system, are judged by their catalogues too`() throws {
         let nameless = try Notes(level: nil)
         _ = try Migrator().run(nameless.prepared())
@@ -107,6 +117,9 @@ struct NewerFrameworkTests {
         // A new store's tables are not those of that time.
         let other = try Notes(level: 120)
         #expect(throws: MigrationError.self) { try other.prepared() }
+        let mixed = try Notes(level: 120, made: 230, history: false)
+        try mixed.shell("CREATE TABLE Z_MODELCACHE (Z_CONTENT BLOB)")
+        #expect(#expect(throws: MigrationError.self) { try mixed.prepared() }?.place == "Z_MODELCACHE")
     }
 
     @Test(arguments: [
@@ -167,6 +180,13 @@ struct NewerFrameworkTests {
         options.defersWork = true
         let prepared = try PreparedMigration(notes.path, versions: notes.versions, to: "2", options: options)
         _ = try Migrator().run(prepared)
+        // What has come since is looked at before the work is done.
+        try notes.shell("ALTER TABLE ATRANSACTION ADD COLUMN ZNEW INTEGER")
+        let error = #expect(throws: MigrationError.self) {
+            try Migrator().finishDeferred(notes.path, versions: notes.versions)
+        }
+        #expect(error?.code == .unsupported && error?.place == "ATRANSACTION.ZNEW")
+        try notes.shell("ALTER TABLE ATRANSACTION DROP COLUMN ZNEW")
         let outcome = try Migrator().finishDeferred(notes.path, versions: notes.versions)
         #expect(outcome.left.isEmpty)
         #expect(try notes.shell(Self.rows) == "one|\ntwo|\n1|1\n2|1\n")

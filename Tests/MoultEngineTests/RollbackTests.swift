@@ -60,6 +60,29 @@ struct RollbackTests {
         #expect(RestoreMark(metadata) != nil && metadata.entries["Kept"]?.string == "of the application")
     }
 
+    @Test func `numbers are counted on where entities are renamed, and from rows that no counter knows`() throws {
+        let fixture = try EngineFixture()
+        _ = try fixture.shell(
+            """
+            CREATE TABLE ATRANSACTION (Z_PK INTEGER PRIMARY KEY);
+            INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX)
+                VALUES (2, 'Child', 1, 0), (3, 'Other', 0, 5), (16002, 'TRANSACTION', 0, 3)
+            """)
+        let backup = try Migrator().backUp(fixture.store, version: "1")
+        _ = try fixture.shell(
+            """
+            UPDATE Z_PRIMARYKEY SET Z_NAME = 'Thing', Z_MAX = 1234 WHERE Z_ENT = 1;
+            UPDATE Z_PRIMARYKEY SET Z_NAME = 'Stranger', Z_MAX = 9999 WHERE Z_ENT = 3;
+            INSERT INTO ATRANSACTION VALUES (50)
+            """)
+        _ = try Migrator().rollback(fixture.store, to: backup)
+        // The child's name tells the renamed root; of the other nothing is known but the highest key.
+        let counters = "SELECT Z_NAME, Z_MAX FROM Z_PRIMARYKEY WHERE Z_SUPER = 0 ORDER BY Z_ENT"
+        #expect(try fixture.shell(counters) == "Item|1234\nOther|9999\nTRANSACTION|50\n")
+        let metadata = try StoreProbe.read(fixture.store) { try StoreMetadata(from: $0.connection) }
+        #expect(RestoreMark(metadata)?.lost == [4...50])
+    }
+
     @Test func `a store that is gone is made again`() throws {
         let fixture = try EngineFixture()
         let old = try fixture.logicalHash()

@@ -41,6 +41,15 @@ struct StoreFinderTests {
         #expect(summary.missed.first?.place == ground.path + "/gone")
     }
 
+    @Test func `a result that cannot be read is damaged, not missing`() throws {
+        let folder = try ScratchFolder()
+        let path = folder.path + "/1.json"
+        try Data().write(to: URL(fileURLWithPath: path))
+        // More than is ever read of one.
+        #expect(truncate(path, 6 << 30) == 0)
+        #expect(try ShardFolder(folder.path, 0).contents().torn == [path])
+    }
+
     @Test func `a damaged database is listed as unreadable, with the reason; one of no version as unknown`() throws {
         let ground = try FleetGround()
         let store = try ground.store("s/damaged")

@@ -43,6 +43,24 @@ import Testing
         #expect(diff.losses.map(\.place) == ["Dog", "Human.mail"])
     }
 
+    @Test func `Core Data forbids the renames of the configurations that are mirrored, and no others`() throws {
+        let before = [entity("Cat", [attribute("color")]), entity("Dog", [attribute("color")])]
+        let after = [
+            entity("Cat", [attribute("coat", was: "color")]), entity("Dog", [attribute("coat", was: "color")]),
+        ]
+        let diff = try differences(before, after)
+        func forbidden(_ configurations: Configuration...) throws -> [String?] {
+            diff.renamesForbiddenByCloudKit(
+                in: try ManagedObjectModel(entities: after, configurations: configurations)
+            ).map(\.entity)
+        }
+        #expect(try forbidden() == ["Cat", "Dog"])
+        #expect(
+            try forbidden(
+                Configuration(name: "Cloud", entityNames: ["Cat"], usedWithCloudKit: true),
+                Configuration(name: "Local", entityNames: ["Dog"])) == ["Cat"])
+    }
+
     @Test func `a new index changes nothing that is hashed`() throws {
         var indexed = entity("Cat", [attribute("name")])
         indexed.fetchIndexes = [.init(name: "byName", elements: [.init(subject: .property("name"))])]

@@ -1,4 +1,5 @@
 import MoultEngine
+public import MoultModel
 import MoultSystem
 
 #if canImport(FoundationEssentials)
@@ -10,8 +11,15 @@ import MoultSystem
 /// A backup: a complete store in its own folder, with its original file names.
 public struct StoreBackup: Sendable, Equatable {
     let backup: MoultEngine.StoreBackup
+    /// Why its manifest cannot be read, so that it cannot be used as it is; nil for any other backup. Then only its name,
+    /// its folder and when it was made are known.
+    public let error: MigrationError?
 
-    init(_ backup: MoultEngine.StoreBackup) { self.backup = backup }
+    init(_ backup: MoultEngine.StoreBackup) { self.init(backup, nil) }
+
+    init(_ backup: MoultEngine.StoreBackup, _ error: MigrationError?) {
+        (self.backup, self.error) = (backup, error)
+    }
 
     var folderOfBackups: BackupFolder { BackupFolder(Path.folder(of: backup.folder)) }
 

@@ -57,15 +57,18 @@ extension Site {
     func backupsPage() async throws -> HTML {
         let rows: [HTML] = try await project().backups(of: settings.store, options: options).reversed().map { backup in
             let restore: HTML =
-                settings.allowsChanges
-                ? """
-                <td><a class="button" href="\(address("/confirm", ["do": "restore", "name": backup.name]))" \
-                aria-label="Restore \(backup.name)">Restore …</a></td>
-                """ : ""
+                !settings.allowsChanges
+                ? ""
+                : backup.error != nil
+                    ? "<td></td>"
+                    : """
+                    <td><a class="button" href="\(address("/confirm", ["do": "restore", "name": backup.name]))" \
+                    aria-label="Restore \(backup.name)">Restore …</a></td>
+                    """
             return """
                 <th scope="row"><code>\(backup.name)</code></th><td>\(backup.madeAt)</td>\
                 <td><bdi>\(backup.version)</bdi></td><td class="number">\(Quantity.bytes(Int(backup.bytes)))</td>\
-                <td>\(backup.reason ?? "")</td>\(restore)
+                <td>\(backup.error?.message ?? backup.reason ?? "")</td>\(restore)
                 """
         }
         let heads: [HTML] = ["Name", "Made", "Version", "Size", "For"] + (settings.allowsChanges ? ["Action"] : [])

@@ -153,8 +153,3 @@ extension Option {
         "accept-losses", "Migrate even if undeclared losses of objects, values or links occur.")
     static let frugal = flag("frugal", "Keep no backup after the run. This needs less space.")
 }
-
-extension PreparedMigration {
-    /// What the store says against it without standing in its way.
-    var warnings: [Finding] { (storeFindings + (bound?.rowFindings ?? [])).filter { $0.severity == .warning } }
-}

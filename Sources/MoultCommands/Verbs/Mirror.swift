@@ -30,6 +30,7 @@ extension Verb {
             try invocation.required(Operand.store), versions: versions, to: invocation[value: .target],
             at: try invocation.required(place), options: options, input: try invocation.mirrorInput(),
             isCancelled: Interruption.heard)
+        console.say(mirror.warnings)
         console.print(mirror.record.document) { _ in
             [
                 "\(mirror.record.second.printable) is of \(mirror.record.to.printable) and follows "

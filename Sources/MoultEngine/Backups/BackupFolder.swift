@@ -155,6 +155,22 @@ extension [BackupFolder] {
         return (contents.flatMap(\.backups).sorted { $0.isOlder(than: $1) }, contents.flatMap(\.unreadable))
     }
 
+    /// All backups of a store, oldest first, each with what is wrong where its manifest cannot be read. Of such a one only
+    /// its name is known, and the time in it.
+    package func all(of store: String) throws -> [(backup: StoreBackup, error: MigrationError?)] {
+        let all = try flatMap { folder in
+            let (backups, unreadable) = try folder.contents()
+            return backups.map { (backup: $0, error: MigrationError?.none) }
+                + unreadable.map { name, error in
+                    let manifest = StoreBackup.Manifest(
+                        storeName: Path.name(of: store), version: "", createdAt: Timestamp(startOf: name), size: 0,
+                        sha256: "")
+                    return (StoreBackup(folder: Path.join(folder.folder, name), manifest: manifest), error)
+                }
+        }
+        return all.sorted { $0.backup.isOlder(than: $1.backup) }
+    }
+
     /// The backup of that name, or of that path.
     package func backup(named name: String) throws -> StoreBackup {
         for folder in self {
@@ -165,5 +181,19 @@ extension [BackupFolder] {
         throw MigrationError(
             .backupNotFound, "There is no backup \(name).", place: map(\.folder).joined(separator: ", "),
             remedy: names.isEmpty ? "No backup has been made yet." : "Name one of \(names.joined(separator: ", ")).")
+    }
+}
+
+extension Timestamp {
+    /// The time that the name of a backup begins with, `20261128T195442Z-`; 1970 for a name that begins otherwise.
+    fileprivate init(startOf name: String) {
+        let characters = Array(name.prefix(16))
+        func part(_ range: Range<Int>) -> String { String(characters[range]) }
+        let known =
+            characters.count < 16
+            ? nil
+            : Timestamp(
+                iso8601: "\(part(0..<4))-\(part(4..<6))-\(part(6..<11)):\(part(11..<13)):\(part(13..<16))")
+        self = known ?? Timestamp(seconds: 0)
     }
 }

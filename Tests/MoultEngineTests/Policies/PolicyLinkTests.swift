@@ -166,15 +166,16 @@ import Testing
         }
         return ModelVersion(
             names: [name],
-            model: try ManagedObjectModel(entities: [
-                entity("Forum", link("threads", "Thread", "forum", many: true, ordered: true)),
-                entity("Tag", link("threads", "Thread", "tags", many: true)),
-                entity("Mark"),
-                entity("Detail", link("thread", "Thread", "detail")),
-                entity(
-                    "Thread", link("forum", "Forum", "threads"), link("tags", "Tag", "threads", many: true),
-                    link("detail", "Detail", "thread"), link("mark", "Mark", nil), new: name == "2"),
-            ]))
+            model: try ManagedObjectModel(
+                entities: [
+                    entity("Forum", link("threads", "Thread", "forum", many: true, ordered: true)),
+                    entity("Tag", link("threads", "Thread", "tags", many: true)),
+                    entity("Mark"),
+                    entity("Detail", link("thread", "Thread", "detail")),
+                    entity(
+                        "Thread", link("forum", "Forum", "threads"), link("tags", "Tag", "threads", many: true),
+                        link("detail", "Detail", "thread"), link("mark", "Mark", nil), new: name == "2"),
+                ] + (name == "2" ? [entity("Special", link("aim", "Forum", nil), link("mark", "Mark", nil))] : [])))
     }
 
     // MARK: - What is promised
@@ -203,6 +204,22 @@ import Testing
         #expect(try world.links(.forum) == (1...20).map { "Thread \($0)>Forum 2" }.sorted())
         #expect(try world.links(.tags) == world.links(.tags, before: true))
         #expect(outcome.losses.isEmpty)
+    }
+
+    @Test func `an object of another entity gets the links that it has a place for`() throws {
+        let world = try World()
+        try world.migrate([
+            "Thread": { source, mapping, manager in
+                try Self.insert(source, mapping, manager)
+                try Self.insert(source, mapping, manager, as: "Special")
+            }
+        ])
+        let marks = """
+            SELECT s.ZNAME || '>' || m.ZNAME FROM ZSPECIAL s JOIN ZMARK m ON s.ZMARK = m.Z_PK ORDER BY 1;
+            SELECT count(*) FROM ZSPECIAL WHERE ZAIM
+            """
+        let found = try SQLiteShell.run(world.store, marks).split(separator: "\n").map(String.init)
+        #expect(try found == world.links(.mark, before: true) + ["0"])
     }
 
     @Test func `of an object that is split each part has the links, but for those that only one can have`() throws {
@@ -259,6 +276,23 @@ import Testing
         #expect(lost["Thread.forum"] == Int64(forums), "\(outcome.losses)")
         #expect(lost["Thread.detail"] == 18)
         #expect(lost["Thread.tags"] == nil)
+    }
+
+    @Test func `a link that the policy has read is not counted as lost`() throws {
+        let world = try World()
+        var survivor: DestinationObject?
+        let outcome = try world.migrate([
+            "Thread": { source, mapping, manager in
+                _ = source.object("forum")
+                if let survivor {
+                    try manager.associate(source: source, withDestination: survivor, for: mapping)
+                } else {
+                    survivor = try Self.insert(source, mapping, manager)
+                }
+            }
+        ])
+        survivor = nil
+        #expect(outcome.losses.map(\.place) == ["Thread.detail"], "\(outcome.losses)")
     }
 
     @Test func `a policy that says nothing of the mapping's relationships keeps those that it has set before`() throws {
