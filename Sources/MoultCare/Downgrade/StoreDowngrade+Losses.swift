@@ -35,13 +35,14 @@ extension StoreDowngrade {
             guard let bound = prepared.bound else { return Back(losses: []) }
             let warnings = bound.rowFindings.filter { $0.severity > .note }
             let unfit = warnings.filter { $0.severity == .error || $0.code == "values-rounded" }
+            let lost = try bound.losses(prepared.options.choice)
             let losses =
                 unfit.map { sentence($0, inferred.missing, from: source, to: goal) }
-                + (try sentences(
-                    of: bound.losses(prepared.options.choice), in: bound.source, prepared.store, answers, system))
+                + (try sentences(of: lost, in: bound.source, prepared.store, answers, system))
             guard losses.isEmpty, var migration = try prepared.migration() else { return Back(losses: losses) }
             migration.operation = .downgrade
-            return Back(migration: migration, losses: [], findings: warnings)
+            let dropped = lost.filter { $0.isWithoutData && !$0.isOfOwnIndex }
+            return Back(migration: migration, losses: [], findings: warnings + dropped.compactMap(\.finding))
         } catch let error as MigrationError
             where [.question, .cannotInfer, .noPath, .dataConflict].contains(error.code)
         {
@@ -68,12 +69,12 @@ extension StoreDowngrade {
 
     /// Of what a mapping leaves behind, what is a loss for the older version. The history of what it does not have is of
     /// no use to it, a link is there once as well, and an attribute that holds only what the way forward has filled in
-    /// does not need a place.
+    /// does not need a place. An index, a trigger or a view holds no data: it is named in a warning, as on the way forward.
     static func sentences(
         of losses: [MigrationLoss], in layout: StoreLayout, _ store: String, _ answers: Answers, _ system: any System
     ) throws -> [String] {
         let real = losses.filter { loss in
-            loss.kind != .history && loss.reason != .repeated && loss.count != 0 && !loss.isOfOwnIndex
+            loss.kind != .history && loss.reason != .repeated && loss.count != 0 && !loss.isWithoutData
         }
         func mayBeFilled(_ loss: MigrationLoss) -> Bool { loss.kind == .values && loss.reason == .removed }
         guard real.contains(where: mayBeFilled) else { return real.map(\.sentence) }
@@ -106,6 +107,7 @@ extension StoreDowngrade {
 extension MigrationLoss {
     /// Whether it is an index whose name is one of Core Data's own.
     fileprivate var isOfOwnIndex: Bool { kind == .index && entityName.hasPrefix("Z") }
+    fileprivate var isWithoutData: Bool { [.index, .trigger, .view].contains(kind) }
 }
 
 extension ModelVersion {

@@ -70,9 +70,13 @@ struct DowngradeWords {
         switch downgrade.way {
         case .none: return []
         case .mapping:
-            return isRehearsed
-                ? ["Going back from \(from) to \(to) would lose nothing: rehearsed and verified on a copy."]
-                : ["The store is of \(to) again. Nothing was lost."]
+            let dropped = downgrade.findings.filter { $0.code == "object-dropped" }.map { "! \($0.message)" }
+            let what = dropped.isEmpty ? (no: "nothing", No: "Nothing") : (no: "no data", No: "No data")
+            return [
+                isRehearsed
+                    ? "Going back from \(from) to \(to) would lose \(what.no): rehearsed and verified on a copy."
+                    : "The store is of \(to) again. \(what.No) was lost."
+            ] + dropped
         case .leftovers:
             return isRehearsed
                 ? ["The leftovers of the deferred migration would restore \(to): rehearsed on a copy."]

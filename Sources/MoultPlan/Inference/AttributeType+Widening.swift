@@ -22,10 +22,15 @@ extension AttributeType {
         nextWider.contains { $0 == other || $0.widens(to: other) }
     }
 
+    private static let numbers: Set<AttributeType> = [
+        .boolean, .integer16, .integer32, .integer64, .decimal, .double, .float,
+    ]
+    package var isNumber: Bool { Self.numbers.contains(self) }
+
     /// Whether some values of this type have an equal value of the other: a text that is a number, a number without
     /// fraction.
     package func converts(to other: AttributeType) -> Bool {
-        let numbers: Set<AttributeType> = [.boolean, .integer16, .integer32, .integer64, .decimal, .double, .float]
+        let numbers = Self.numbers
         let texts: Set<AttributeType> = [.string, .uri, .uuid]
         switch self {
         case _ where numbers.contains(self): return numbers.contains(other) || [.string, .date].contains(other)

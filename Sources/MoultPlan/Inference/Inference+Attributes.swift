@@ -9,8 +9,8 @@ extension Inference {
             let old = pair.source.attributes[name], old.isStored
         else { return startAnew(attribute, at: place, in: pair) }
         if isWayBack, old.type != attribute.type, !old.type.widens(to: attribute.type) {
-            // What the way forward has widened may fit again; of other types nothing is the same.
-            return attribute.type.widens(to: old.type)
+            // A number may have an equal one of the older type; of other types nothing is the same.
+            return attribute.type.isNumber && old.type.isNumber
                 ? .expression(.keyPath(name, of: .variable("source"))) : startAnew(attribute, at: place, in: pair)
         }
         if old.type != attribute.type, !keepsValues(of: old, in: attribute, at: place, answer: answer) {

@@ -130,7 +130,7 @@ extension StoreLowering {
         for contribution in contributions where rowCounts[contribution.source.name, default: 0] > 0 {
             let (old, new) = (source.table(for: contribution.source), destination.table(for: contribution.destination))
             for attribute in destination.model.leaves(of: contribution.destination) {
-                guard case .attribute(let name, _)? = contribution.mapping.attributes[attribute.name],
+                guard let name = carried(contribution.mapping.attributes[attribute.name]),
                     let from = source.column(forAttribute: name, in: contribution.source),
                     let to = destination.column(forAttribute: attribute.name, in: contribution.destination),
                     let types = old?.types[from].flatMap({ from in new?.types[to].map { (from, $0) } }),
@@ -154,6 +154,16 @@ extension StoreLowering {
             }
         }
         return findings
+    }
+
+    /// The attribute whose values are taken as they are; on a way back also where they are converted, which nobody has
+    /// written.
+    private func carried(_ attribute: AttributeSource?) -> String? {
+        switch attribute {
+        case .attribute(let name, _)?: name
+        case .expression(.keyPath(let name, of: .variable("source")))? where mapping.isWayBack: name
+        default: nil
+        }
     }
 
     private func missingDestinations(_ contributions: [Contribution], _ connection: Connection) throws -> [Finding] {
