@@ -197,6 +197,49 @@ struct StoreImportTests {
         #expect(try SQLiteShell.run(new.path, "SELECT hex(ZABINARY), ZISHOT FROM ZDISH WHERE Z_PK = 3") == "0102|1\n")
     }
 
+    /// A machine that ends before it is known here that the objects are saved, or before they are.
+    private struct Dying: ForwardingSystem {
+        struct End: Error {}
+        let isSaved: Bool
+
+        func remove(_ path: String) throws -> Bool {
+            if isSaved, path.hasSuffix("import.json") { throw End() }
+            return try real.remove(path)
+        }
+        func rename(_ path: String, to newPath: String) throws {
+            try real.rename(path, to: newPath)
+            if !isSaved, newPath.hasSuffix("import.json") { throw End() }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `an import that is repeated after an end that nobody saw adds its objects once`(isSaved: Bool) throws {
+        let store = try SampleStore(count: 1)
+        let new = try Empty(store.model, in: store.folder)
+        func file(_ name: String, _ text: String) throws -> String {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: store.folder.path + "/" + name))
+            return store.folder.path + "/" + name
+        }
+        func count() throws -> String { try SQLiteShell.run(new.path, "SELECT count(*) FROM ZINGREDIENT") }
+        let salt = try file("Ingredient.csv", "name\nsalt\npepper\n")
+        let oil = try file("Ingredient.jsonl", "{\"name\":\"oil\"}\n")
+        _ = try? StoreImport(into: new.path, at: new.version, isExact: false, Dying(isSaved: isSaved)).run(salt)
+        #expect(try count() == (isSaved ? "2\n" : "0\n"))
+        let again = try StoreImport(into: new.path, at: new.version, isExact: false)
+        #expect(try again.run(salt) == (isSaved ? [:] : ["Ingredient": 2]))
+        #expect(again.earlier?.isSaved == isSaved && again.earlier?.isRepeated == isSaved)
+        #expect(try count() == "2\n")
+        // What was known is no repetition.
+        let third = try StoreImport(into: new.path, at: new.version, isExact: false)
+        #expect(try third.run(salt) == ["Ingredient": 2] && third.earlier == nil)
+        // Another import is run, and told of the earlier one.
+        _ = try? StoreImport(into: new.path, at: new.version, isExact: false, Dying(isSaved: isSaved)).run(salt)
+        let other = try StoreImport(into: new.path, at: new.version, isExact: false)
+        #expect(try other.run(oil) == ["Ingredient": 1])
+        #expect(other.earlier?.isSaved == isSaved && other.earlier?.isRepeated == false)
+        #expect(try count() == (isSaved ? "7\n" : "5\n"))
+    }
+
     @Test func `a row that does not fit is named by its line, and nothing is imported`() throws {
         let model = try ManagedObjectModel(entities: [
             EntityDescription(

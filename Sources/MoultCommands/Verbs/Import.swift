@@ -14,6 +14,9 @@ extension Verb {
             objects of the files first, then in the store. A column RELATIONSHIP.ATTRIBUTE names the destination by the
             value of an attribute instead; only one object may have that value. Everything is saved in one transaction,
             or nothing is.
+
+            If the process dies or the disk fails while an import is saved, run the same import again. It finds out
+            whether the objects are in the store, and adds them only if they are not.
             """,
         operands: [.store, importPath], options: [importedEntity, importExact, .model, .order],
         examples: ["moult import forum.sqlite csv", "moult import forum.sqlite csv/User.csv"]
@@ -28,7 +31,22 @@ extension Verb {
         console.print([
             "format": 1, "store": .string(store),
             "entities": .array(objects.map { ["name": .string($0.key), "rows": JSONValue($0.value)] }),
+            "earlier": run.earlier.map {
+                [
+                    "path": .string($0.path), "startedAt": .string($0.startedAt), "isSaved": .bool($0.isSaved),
+                    "isRepeated": .bool($0.isRepeated),
+                ]
+            } ?? .null,
         ]) { style in
+            if let earlier = run.earlier {
+                let what = "import of \(earlier.path.printable) at \(earlier.startedAt), whose end was not known,"
+                if earlier.isRepeated {
+                    return [
+                        "Nothing was added: the objects of the \(what) are in the store. The next run adds them once more."
+                    ]
+                }
+                console.say("The \(what) \(earlier.isSaved ? "is in the store" : "was not saved").")
+            }
             guard !objects.isEmpty else { return ["There are no rows."] }
             var table = TextTable([.left("entity"), .right("new objects")])
             for (name, count) in objects { table.add(name.printable, Quantity.count(count)) }

@@ -1,3 +1,4 @@
+import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultStore
@@ -16,6 +17,9 @@ package final class StoreImport {
     let context: ObjectContext
     private let isExact: Bool
     private let system: any System
+    private let sidecar: Sidecar
+    /// An import before this one whose end was not known.
+    package private(set) var earlier: EarlierImport?
     /// By entity, the properties whose columns `export` calls otherwise.
     private let properties: [String: [String: String]]
     var tables: [(target: Target, table: ImportTable)] = []
@@ -57,6 +61,7 @@ package final class StoreImport {
         context = ObjectContext(coordinator: coordinator)
         self.isExact = isExact
         self.system = system
+        sidecar = try Sidecar(of: path, system)
     }
 
     deinit { store.close() }
@@ -66,11 +71,16 @@ package final class StoreImport {
     /// Imports a file, or every `.csv` and `.jsonl` file of a folder.
     ///
     /// - Parameter entity: the entity of a file that is not called like one.
-    /// - Returns: the objects of each entity.
+    /// - Returns: the objects of each entity; none if the same import was run before, its end was not known, and its objects
+    ///   are in the store (``earlier``). The next run adds them once more.
     /// - Throws: `usage` with the line for what does not fit the model; `rulesBroken` and `dataConflict` for objects that
     ///   a save refuses; `locked`. Then the store is as it was.
     package func run(_ path: String, entity: String? = nil) throws -> [String: Int] {
-        for file in try files(at: path, entity) {
+        let files = try files(at: path, entity)
+        let record = ImportRecord(
+            identifier: system.uniqueName(), digest: try digest(of: files), path: path, startedAt: system.now.iso8601)
+        if try isSavedAlready(record) { return [:] }
+        for file in files {
             let target = try target(of: file, entity)
             var table = try ImportTable(file, isExact: isExact, system)
             if case .objects(let entity) = target { table = table.renaming(properties[entity.name] ?? [:]) }
@@ -85,8 +95,32 @@ package final class StoreImport {
         for (target, table) in tables {
             if case .pairs(let entity, let relationship) = target { try link(table, entity, relationship) }
         }
-        try save()
+        try record.write(sidecar, system)
+        try store.writing {
+            try save()
+            try store.updateMetadata { $0[ImportRecord.key] = .string(record.identifier) }
+        }
+        // The objects are saved, whatever becomes of the record.
+        _ = try? ImportRecord.remove(sidecar, system)
         return Dictionary(grouping: origins) { $0.object.entityName }.mapValues(\.count)
+    }
+
+    // MARK: - An import whose end is not known
+
+    private func digest(of files: [String]) throws -> String {
+        let texts = try files.map { "\(Digest.sha256(try system.read($0)).hexadecimal) \(Path.name(of: $0))\n" }
+        return Digest.sha256(Array(texts.joined().utf8)).hexadecimal
+    }
+
+    /// Finds out whether the objects of an earlier import are in the store, and whether it is the same import.
+    private func isSavedAlready(_ record: ImportRecord) throws -> Bool {
+        guard let earlier = try ImportRecord.read(sidecar, system) else { return false }
+        let isSaved = earlier.isSaved(in: try store.metadata())
+        let isRepeated = isSaved && earlier.digest == record.digest
+        self.earlier = EarlierImport(
+            path: earlier.path, startedAt: earlier.startedAt, isSaved: isSaved, isRepeated: isRepeated)
+        try ImportRecord.remove(sidecar, system)
+        return isRepeated
     }
 
     // MARK: - Files
