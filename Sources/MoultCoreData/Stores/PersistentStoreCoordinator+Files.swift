@@ -73,6 +73,9 @@ extension PersistentStoreCoordinator {
     ///
     /// The pages are copied by SQLite in one transaction of the destination's file, so that a process which dies leaves
     /// the old store or the new one.
+    ///
+    /// An older state of the same store, such as a backup, keeps the counters of keys and of persistent history as high as
+    /// they are at the destination: no number is given twice, and a token of the time that is gone has expired.
     /// - Throws: `usage` for a destination that is open in this process; `fileNotFound`, `notAStore`; `locked`.
     public static func replacePersistentStore(
         at destination: URL, withPersistentStoreFrom source: URL, type: PersistentStore.StoreType = .sqlite

@@ -38,12 +38,32 @@ struct StoreCopy {
             let lock = try StoreLock(destination, system)
             defer { lock.release() }
             try lock.connection.keepWALOnClose(false)
-            try Backup(from: connection, to: lock.connection).run(stepPages: -1) { _, _ in true }
+            try replace(lock.connection, by: connection)
         } else {
             try makeNew(from: connection)
         }
         let folder = ExternalStorage(store: destination).folder
         for name in Set(old).subtracting(new) { try system.remove(Path.join(folder, name)) }
+    }
+
+    /// An older state of the same store gets the counters of keys and of persistent history as high as they are, in the
+    /// same transaction, so that no number is given twice.
+    private func replace(_ present: Connection, by connection: Connection) throws {
+        guard let uuid = try? StoreMetadata(from: present).uuid,
+            uuid == (try? StoreMetadata(from: connection).uuid)
+        else { return try Backup(from: connection, to: present).run(stepPages: -1) { _, _ in true } }
+        try UnfinishedPath.removeAbandoned(for: destination, system)
+        let part = UnfinishedPath.make(for: destination, system)
+        defer { for suffix in ["", "-wal", "-shm", "-journal"] { _ = try? system.remove(part + suffix) } }
+        try system.makeFile(part, .like(destination))
+        let pages = try Connection(part, mode: .readWrite)
+        defer { pages.close() }
+        try Backup(from: connection, to: pages).run(stepPages: -1) { _, _ in true }
+        try pages.transaction {
+            let run = "\(system.now.iso8601Basic)-\(system.uniqueName().prefix(8))"
+            try GivenNumbers(present).keep(in: pages, run: run)
+        }
+        try Backup(from: pages, to: present).run(stepPages: -1) { _, _ in true }
     }
 
     /// Under another name until it is whole.

@@ -6,7 +6,7 @@ import MoultStore
 ///
 /// What came after a backup has used numbers that the backup does not know. Given once more, they would name other objects
 /// and other transactions to everybody who has kept them.
-struct GivenNumbers: Equatable {
+package struct GivenNumbers: Equatable {
     /// The highest key by the name of an entity; a child has that of its root.
     private var keys: [String: Int64] = [:]
     /// The number of the last transaction; 0 without history.
@@ -20,7 +20,7 @@ struct GivenNumbers: Equatable {
     init() {}
 
     /// - Throws: what SQLite says of a store that is damaged.
-    init(_ store: Connection) throws {
+    package init(_ store: Connection) throws {
         let tables = Set(try store.catalogue().tables.map(\.name))
         guard tables.contains("Z_PRIMARYKEY") else { return }
         for (root, names) in try Self.families(of: store) {
@@ -60,7 +60,7 @@ struct GivenNumbers: Equatable {
     /// been.
     ///
     /// An entity that has another name here counts on from the highest key of all that are unknown here.
-    func keep(in store: Connection, run: String) throws {
+    package func keep(in store: Connection, run: String) throws {
         let present = try GivenNumbers(store)
         let unknown = keys.filter { present.keys[$0.key] == nil && Self.history[$0.key] == nil }.values.max() ?? 0
         var isRaised = false

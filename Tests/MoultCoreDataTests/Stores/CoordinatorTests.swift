@@ -121,6 +121,29 @@ import Testing
         #expect(try other.sql("SELECT count(*) FROM ZBOOK") == "7")
     }
 
+    @Test func `an older copy that replaces a store gives none of its numbers again`() throws {
+        let store = try TestStore()
+        try store.populate(3)
+        let copy = store.url.deletingLastPathComponent().appendingPathComponent("Copy.sqlite")
+        try PersistentStoreCoordinator.replacePersistentStore(at: copy, withPersistentStoreFrom: store.url)
+        func add() throws {
+            let container = try store.container(Library.first())
+            try container.viewContext.insertNewObject(forEntityName: "Book").setValue("late", forKey: "title")
+            try container.viewContext.save()
+            try container.close()
+        }
+        try add()
+        let key = try store.sql("SELECT max(Z_PK) FROM ZBOOK")
+        let highest = try store.sql("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Book'")
+        #expect(key == highest)
+        try PersistentStoreCoordinator.replacePersistentStore(at: store.url, withPersistentStoreFrom: copy)
+        #expect(try store.sql("SELECT count(*) FROM ZBOOK; PRAGMA integrity_check") == "3\nok")
+        #expect(try store.sql("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Book'") == highest)
+        try add()
+        #expect(try store.sql("SELECT max(Z_PK) > \(key) FROM ZBOOK") == "1")
+        #expect(try store.files().keys.filter { $0.contains(".part") }.isEmpty)
+    }
+
     @Test func `large values go with their store`() throws {
         let model = try ManagedObjectModel(entities: [
             EntityDescription(
