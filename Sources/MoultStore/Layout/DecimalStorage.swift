@@ -13,11 +13,8 @@ package enum DecimalStorage {
     }
 
     /// The number from which exactly these digits are read back; nil if there is none.
-    ///
-    /// `NaN`, which is not a number, is stored as text.
     package static func equal(to digits: String) -> SQLiteValue? {
         if let whole = Int64(digits) { return .integer(whole) }
-        if digits == "NaN" { return .text(digits) }
         guard let number = Double(digits), number.isFinite else { return nil }
         if isShort(digits) { return .real(number) }
         guard let wanted = DecimalNumber(digits), DecimalNumber("\(number)")?.text == wanted.text else { return nil }

@@ -57,7 +57,9 @@ extension Object {
     private func hasNumber(_ position: Int) -> Bool {
         // The store holds no NaN.
         if values.shares(position, with: committed) { return true }
+        if case .decimal = values.presence(at: position) { return true }
         return switch values[position] {
+        case .attribute(.decimal(let digits)?)?: digits != "NaN"
         case .attribute(.double(let number)?)?, .attribute(.date(let number)?)?: !number.isNaN
         default: true
         }
@@ -86,6 +88,8 @@ extension Object {
             return violation(.missingMandatoryProperty, position, value, "is required and has no value")
         case (.number, .attribute(.double(let number)?)?) where number.isNaN:
             return violation(.predicate, position, value, "is not a number (NaN), which SQLite cannot store")
+        case (.number, .attribute(.decimal("NaN")?)?):
+            return violation(.predicate, position, value, "is not a number (NaN), which the store cannot hold")
         case (.number, .attribute(.date(let seconds)?)?) where seconds.isNaN:
             return violation(.invalidDate, position, value, "is not a date")
         case (.limits(let limits), .attribute(let given?)?):

@@ -61,7 +61,7 @@ struct ValidationRules: Sendable {
         if let limits = ValueLimits(attribute) {
             // Within which NaN is not either.
             checks.append(.limits(limits))
-        } else if [.double, .float, .date].contains(attribute.type) {
+        } else if [.double, .float, .decimal, .date].contains(attribute.type) {
             checks.append(.number)
         }
         if let pattern = validation.regularExpression, !pattern.isEmpty {
