@@ -390,6 +390,9 @@ extension StoreOpening {
             where !options.infers && [.question, .cannotInfer].contains(error.code)
         {
             throw notInferred(path, cause: error.message)
+        } catch var error as MigrationError {
+            if let remedy = remedies.mapping[error.code] { error.remedy = remedy }
+            throw error
         }
     }
 
@@ -413,7 +416,11 @@ extension StoreOpening {
 extension MigrationRemedies {
     /// For what has a ``PersistentStoreDescription``, or options by key.
     static let description = MigrationRemedies(
-        allowingCloudKit: "set the store's option \(PersistentStoreOption.allowsCloudKitMigration) to true"
+        allowingCloudKit: "set the store's option \(PersistentStoreOption.allowsCloudKitMigration) to true",
+        mapping: [
+            .question: "Set renaming identifiers in the model. Or answer each question: migrationAnswers of the "
+                + "description is JSON such as {\"format\": 1, \"answers\": [ANSWER, …]}, with an answer that is given above."
+        ]
     ) {
         "If the store is another app's, open one of your own. Otherwise add the version of the model that the store is of, "
             + "or accept the loss: acceptedLosses = \($0.swiftLiteral) of the description, or the store's option "

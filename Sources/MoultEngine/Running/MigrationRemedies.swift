@@ -1,3 +1,5 @@
+import MoultModel
+
 /// How the users of a face allow what a migration is refused for.
 package struct MigrationRemedies: Sendable {
     /// Says how losses at these places are accepted, in whole sentences.
@@ -6,13 +8,17 @@ package struct MigrationRemedies: Sendable {
     package var allowingCloudKit: String
     /// How it is said with which configuration the app opens the store, as the beginning of a request.
     package var choosingConfiguration: String
+    /// What to do where no mapping follows from the models alone, by the error's code; the error's own remedy otherwise.
+    package var mapping: [MigrationError.Code: String]
 
     package init(
         allowingCloudKit: String, choosingConfiguration: String = "set configuration of the run's options",
+        mapping: [MigrationError.Code: String] = [:],
         acceptingLosses: @escaping @Sendable (_ places: [String]) -> String
     ) {
         self.allowingCloudKit = allowingCloudKit
         self.choosingConfiguration = choosingConfiguration
+        self.mapping = mapping
         self.acceptingLosses = acceptingLosses
     }
 

@@ -39,6 +39,29 @@ import Testing
         #expect(error.coreData?.number == 134100)
     }
 
+    @Test func `a question that the models leave open is answered in the description, as the error says`() throws {
+        let store = try TestStore()
+        try store.populate()
+        var model = try Library.first()
+        try model.updateEntity("Book") { book in
+            book.properties = book.properties.map { property in
+                property.name == "pages" ? AttributeDescription(name: "pages", type: .string) : property
+            }
+        }
+        let versions = try ModelVersions([(name: "1", model: Library.first()), (name: "2", model: model)])
+        let error = try refusal(store, model, versions: versions)
+        #expect(error.code == .question && error.remedy.contains("migrationAnswers"), "\(error)")
+        #expect(!error.remedy.contains("moult answer"), "an app has no command line: \(error)")
+        let answer = try #require(error.message.split(separator: "\n").last { $0.contains("\"is\"") })
+        let titles = try store.sql("SELECT ZTITLE FROM ZBOOK ORDER BY Z_PK")
+        let container = try store.container(model, versions: versions) {
+            $0.migrationAnswers = Data("{\"format\": 1, \"answers\": [\(answer)]}".utf8)
+        }
+        try container.close()
+        #expect(try store.sql("SELECT ZTITLE FROM ZBOOK ORDER BY Z_PK") == titles)
+        #expect(try store.sql("SELECT type FROM pragma_table_info('ZBOOK') WHERE name = 'ZPAGES'") == "VARCHAR")
+    }
+
     @Test func `a description that forbids inference gives 134140`() throws {
         let store = try TestStore()
         try store.populate()

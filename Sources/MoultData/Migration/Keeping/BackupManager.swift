@@ -36,9 +36,6 @@ public struct BackupManager: Sendable {
         public let size: Int64
         /// The store in the backup, which opens as it stands.
         public let url: URL
-        /// Why its manifest cannot be read, so that it cannot be put back; nil for any other backup. Then only its name,
-        /// when it was made and where it is are known.
-        public let error: MigrationError?
 
         /// The backup's name, which no other backup of the store has.
         public var id: String { name }
@@ -51,7 +48,7 @@ public struct BackupManager: Sendable {
     @discardableResult
     public func createBackup() throws -> Backup {
         if url == Self.migrating {
-            if let made = try Migrator().backups(of: url.path).list().last { return Backup(made) }
+            if let made = try backups().last { return made }
             throw MigrationError(
                 .backupNotFound, "The migration makes no backup.", place: url.path,
                 remedy: "Copy the store before it is opened.")
@@ -61,11 +58,8 @@ public struct BackupManager: Sendable {
         return Backup(try Migrator().backUp(url.path, version: version))
     }
 
-    /// Oldest first; none where there is no store and never was. A backup whose manifest cannot be read is among them, with
-    /// its ``Backup/error``.
-    public func backups() throws -> [Backup] {
-        try [Migrator().backups(of: url.path)].all(of: url.path).map { Backup($0.backup, $0.error) }
-    }
+    /// Oldest first; none where there is no store and never was.
+    public func backups() throws -> [Backup] { try Migrator().backups(of: url.path).list().map(Backup.init) }
 
     /// Verifies that a backup still is what it was when it was made.
     ///
@@ -95,10 +89,7 @@ public struct BackupManager: Sendable {
 }
 
 extension BackupManager.Backup {
-    fileprivate init(_ backup: StoreBackup) { self.init(backup, nil) }
-
-    fileprivate init(_ backup: StoreBackup, _ error: MigrationError?) {
-        self.error = error
+    fileprivate init(_ backup: StoreBackup) {
         name = backup.name
         version = backup.manifest.version
         createdAt = Date(timeIntervalSince1970: Double(backup.manifest.createdAt.seconds))

@@ -118,8 +118,16 @@ package struct AllowedMigration {
 }
 
 extension MigrationRemedies {
+    private static let writingPlan =
+        "Otherwise open the store with a SchemaMigrationPlan that has its models as a VersionedSchema, and there answer in "
+        + "`answers`, or keep the values by a .transform or a custom stage."
+
     fileprivate static let modelConfiguration = MigrationRemedies(
-        allowingCloudKit: "set allowsCloudKitMigration of the ModelConfiguration"
+        allowingCloudKit: "set allowsCloudKitMigration of the ModelConfiguration",
+        mapping: [
+            .question: "If it was renamed, give it an originalName. \(writingPlan)",
+            .cannotInfer: "Make these changes inferable. \(writingPlan)",
+        ]
     ) {
         "If the store is another app's, give the ModelConfiguration a name or a URL of its own. If a model is missing, add "
             + "it to the container. Otherwise add the models of the store's version to a SchemaMigrationPlan, or accept "

@@ -36,8 +36,9 @@ struct UnknownStore {
             "The store is of no version of \(plan). \(nearest.map(\.sentence) ?? "")\(differences(nearest, versions))"
         error.place = snapshot.path
         error.remedy =
-            "Every build that reached users needs its version. Add the models that made this store to the plan as a "
-            + "separate VersionedSchema, with a stage from the version before and one to the version after."
+            "If the store is another app's, give the ModelConfiguration a name or a URL of its own. Otherwise every build "
+            + "that reached users needs its version: add the models that made this store to the plan as a separate "
+            + "VersionedSchema, with a stage from the version before and one to the version after."
         return error
     }
 
