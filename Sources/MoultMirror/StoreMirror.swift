@@ -20,8 +20,6 @@ package struct StoreMirror: Sendable {
     package internal(set) var record: MirrorRecord
     let versions: ModelVersions
     private(set) var options: PreparedMigration.Options
-    /// What the first store says against its migration without standing in its way; known when the mirror is begun.
-    package internal(set) var warnings: [Finding] = []
     let system: any System
     /// Asked often; where it is true, work ends with the error `cancelled` and both stores as they were.
     var isCancelled: @Sendable () -> Bool = { false }
@@ -113,9 +111,21 @@ extension StoreMirror {
             registered: options.registered + (try options.registry.stages(in: versions)))
     }
 
+    /// Of versions with equal hashes, what the first store holds says which one it is of.
+    private func planOverStore() throws -> MigrationPlan {
+        let connection = try Connection(store, mode: .readOnly, busyTimeout: Self.patience)
+        defer { connection.close() }
+        let metadata = try StoreMetadata(from: connection)
+        return try MigrationPlan(
+            versions, from: metadata.hashes ?? VersionHashes(read: [:]), identifiers: metadata.versionIdentifiers,
+            to: record.to, answers: options.answers,
+            registered: options.registered + (try options.registry.stages(in: versions)), as: record.part)
+    }
+
     /// From the first store to the second.
     func forward() throws -> MirrorRoute {
-        let plan = try Self.plan(versions, from: record.from, to: record.to, options)
+        var plan = try Self.plan(versions, from: record.from, to: record.to, options)
+        if plan.digest.hexadecimal != record.plan, let other = try? planOverStore() { plan = other }
         guard plan.digest.hexadecimal == record.plan else {
             throw MigrationError(
                 .planStale,

@@ -114,4 +114,29 @@ struct MirrorKindsTests {
         #expect(metadata.entries["Team"]?.string == "blue")
         #expect(try mirror.verify().isEqual)
     }
+
+    @Test func `versions of equal hashes that differ by a configuration are mirrored`() throws {
+        let folder = try ScratchFolder()
+        let (store, second) = (folder.path + "/a.sqlite", folder.path + "/b.sqlite")
+        let entities = ["Item", "Other"].map {
+            EntityDescription(name: $0, attributes: [.init(name: "name", type: .string)])
+        }
+        let versions = ModelVersions(
+            versions: try [["Item", "Other"], ["Item"]].enumerated().map {
+                ModelVersion(
+                    names: ["\($0 + 1)"],
+                    model: try ManagedObjectModel(
+                        entities: entities, configurations: [Configuration(name: "main", entityNames: $1)]))
+            })
+        try StoreMaker(versions.versions[0]).make(at: store)
+        _ = try SQLiteShell.run(store, "INSERT INTO ZITEM VALUES (1, 1, 1, 'a'); UPDATE Z_PRIMARYKEY SET Z_MAX = 1")
+        var options = PreparedMigration.Options()
+        options.part = .configuration("main")
+        _ = try StoreMirror.start(store, versions: versions, to: "2", at: second, options: options)
+        _ = try SQLiteShell.run(store, "INSERT INTO ZITEM VALUES (2, 1, 1, 'b'); UPDATE Z_PRIMARYKEY SET Z_MAX = 2")
+        var mirror = try StoreMirror(of: store, versions: versions)
+        _ = try mirror.synchronise()
+        #expect(try SQLiteShell.run(second, "SELECT ZNAME FROM ZITEM ORDER BY 1") == "a\nb\n")
+        #expect(try SQLiteShell.run(second, "SELECT Z_NAME FROM Z_PRIMARYKEY WHERE Z_ENT < 16000") == "Item\n")
+    }
 }
