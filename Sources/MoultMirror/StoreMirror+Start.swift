@@ -38,6 +38,7 @@ extension StoreMirror {
         if case .configuration(let name) = prepared.plan.part { record.configuration = name }
         var mirror = StoreMirror(path, record, versions, options, system)
         mirror.isCancelled = isCancelled
+        mirror.warnings = prepared.warnings
         // What is refused makes nothing next to the second path; a start that died is looked at under the lock.
         if try MirrorRecord.read(mirror.sidecar, system)?.state != .starting { try mirror.checkFree() }
         try mirror.checkSpace(prepared)

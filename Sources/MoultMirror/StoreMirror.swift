@@ -20,6 +20,8 @@ package struct StoreMirror: Sendable {
     package internal(set) var record: MirrorRecord
     let versions: ModelVersions
     private(set) var options: PreparedMigration.Options
+    /// What the first store says against its migration without standing in its way; known when the mirror is begun.
+    package internal(set) var warnings: [Finding] = []
     let system: any System
     /// Asked often; where it is true, work ends with the error `cancelled` and both stores as they were.
     var isCancelled: @Sendable () -> Bool = { false }

@@ -85,6 +85,7 @@ struct AnonymousCopyTests {
             CREATE TRIGGER audit AFTER INSERT ON accounts WHEN new.email <> 'alice.of.a@trigger' BEGIN
                 INSERT OR IGNORE INTO accounts VALUES ('alice.of.a@trigger', strftime('%Y'), 'open'); END;
             CREATE INDEX part ON accounts (token) WHERE token <> 'alice of an index';
+            CREATE VIEW path AS SELECT json_extract(json_array(7, 8), '$[1]') AS second;
             """)
         let (path, outcome) = try copy(store)
         let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -95,6 +96,7 @@ struct AnonymousCopyTests {
             "SELECT count(*) FROM mine", "SELECT count(*), length(email), length(kind) FROM accounts",
             "SELECT count(*), sum(length(name)) FROM short", "PRAGMA integrity_check",
             "SELECT substr(kind, 7) = state, length(kind) FROM accounts", "SELECT length(name) FROM names",
+            "SELECT second FROM path",
             """
             INSERT INTO accounts (email) VALUES ('x');
             SELECT count(*), length(group_concat(token)), max(token GLOB '[12][0-9][0-9][0-9]') FROM accounts

@@ -101,6 +101,26 @@ import Testing
         #expect(try await project.history(of: forum.path).map(\.operation) == ["migrate", "migrate", "rollback"])
     }
 
+    @Test func `a backup whose manifest cannot be read is listed with its error, and is not used`() async throws {
+        let first = try await project.backUp(forum.path).report
+        let second = try await project.backUp(forum.path).report
+        try Data([1]).write(to: URL(fileURLWithPath: second.folder + "/manifest.json"))
+        let listed = try await project.backups(of: forum.path)
+        #expect(listed.map(\.name) == [first.name, second.name])
+        #expect(listed.map { $0.error?.code } == [nil, .backupInvalid])
+        #expect(listed[1].store == second.store && listed[1].folder == second.folder)
+        // To the second, as its name has it.
+        #expect(abs(listed[1].createdAt.timeIntervalSince(second.createdAt)) < 1)
+        for use in [
+            { try await project.verify(listed[1]) },
+            { try await project.export(listed[1], to: forum.folder.path + "/out") },
+            { _ = try await project.restore(listed[1], to: forum.path).report },
+        ] {
+            let error = await #expect(throws: MigrationError.self) { try await use() }
+            #expect(error?.code == .backupInvalid)
+        }
+    }
+
     @Test func `a store without a file is an error with its code`() async throws {
         let error = await #expect(throws: MigrationError.self) {
             _ = try await project.migrate(forum.folder.path + "/none.sqlite").report

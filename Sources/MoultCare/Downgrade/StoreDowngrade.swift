@@ -50,7 +50,11 @@ package struct StoreDowngrade: Sendable {
         let system = migrator.system
         let goal = versions.taking(target).versions[try versions.target(named: target)]
         to = goal.name
-        let (source, held) = try StoreProbe.read(store, system: system) { try Self.version(of: $0, in: versions) }
+        let (source, snapshot) = try StoreProbe.read(store, system: system) { probe in
+            let snapshot = try StoreSnapshot(probe.connection)
+            return (try snapshot.version(in: versions), snapshot)
+        }
+        let held = snapshot.hashes
         from = source.name
         let configuration = versions.place(of: held)?.configuration
         let part = configuration.map(StorePart.configuration) ?? .whole
@@ -63,6 +67,7 @@ package struct StoreDowngrade: Sendable {
             return
         }
         try Self.checkIsAhead(source, goal, in: versions, store)
+        findings = snapshot.findings.filter { $0.severity == .warning }
         if let undoing = try Self.undoing(store, from: source, to: goal, versions, answers, system) {
             losses = undoing.losses
             if losses.isEmpty {
@@ -71,7 +76,8 @@ package struct StoreDowngrade: Sendable {
             }
         } else {
             let back = try Self.mapped(store, from: source, to: goal, part, versions, answers, system)
-            (losses, findings) = (back.losses, back.findings)
+            losses = back.losses
+            findings += back.findings
             if losses.isEmpty, let migration = back.migration {
                 way = .mapping(migration)
                 return
@@ -123,13 +129,6 @@ package struct StoreDowngrade: Sendable {
         let last = runs.last { $0.operation == .migrate }
         // A store of a version that is not among them has no name that a run could have told.
         return last.map { $0.to == version.name || versions.position(named: version.name) == nil } ?? false
-    }
-
-    private static func version(
-        of probe: StoreProbe, in versions: ModelVersions
-    ) throws -> (ModelVersion, VersionHashes) {
-        let snapshot = try StoreSnapshot(probe.connection)
-        return (try snapshot.version(in: versions), snapshot.hashes)
     }
 
     private static func checkIsAhead(

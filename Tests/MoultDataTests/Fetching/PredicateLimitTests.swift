@@ -38,8 +38,9 @@ private typealias PE = PredicateExpressions
         #expect(try context.everything(Person.self).filter { try chain(5..<105).evaluate($0) }.count == 5)
     }
 
+    /// One of some thousands needs more than 512 kB of stack to be released, whoever made it.
     @Test func `a predicate that is too deep for a stack or for SQLite is refused`() throws {
-        let error = #expect(throws: MigrationError.self) { try count(chain(0..<5000)) }
+        let error = #expect(throws: MigrationError.self) { try count(chain(0..<1000)) }
         #expect(error?.code == .fetchUnsupported)
         #expect(error?.message.contains("too large") == true)
     }

@@ -43,6 +43,13 @@ import Testing
         #expect(try found(FetchDescriptor(sortBy: sorts)) == sorted(by: sorts), "line \(line)")
     }
 
+    @Test func `what is not saved comes behind all that is, by its identity`() throws {
+        let saved = try context.everything(Person.self).count
+        for name in ["x", "y"] { context.insert(Person(name: name, age: 1)) }
+        let found = try context.fetch(FetchDescriptor<Person>(sortBy: [SortDescriptor(\.persistentModelID)]))
+        #expect(found.count == saved + 2 && Set(found.suffix(2).map(\.name)) == ["x", "y"])
+    }
+
     @Test func `nil comes first, and last in reverse`() throws {
         try check(SortDescriptor(\Person.born), SortDescriptor(\.age, order: .reverse))
         try check(SortDescriptor(\Person.born, order: .reverse))

@@ -148,6 +148,21 @@ import Testing
         #expect(try manager.backups().map(\.version) == ["1.0.0", "1.0.0", "2.0.0"])
     }
 
+    @Test func `a backup whose manifest cannot be read is listed with its error, and is not put back`() throws {
+        let store = try store()
+        let manager = BackupManager(storeAt: store.url)
+        let backup = try manager.createBackup()
+        let manifest = backup.url.deletingLastPathComponent().appendingPathComponent("manifest.json")
+        try Data(contentsOf: manifest).dropLast(20).write(to: manifest)
+        let listed = try #require(try manager.backups().first)
+        #expect(listed.name == backup.name && listed.url == backup.url && listed.createdAt == backup.createdAt)
+        #expect(listed.error?.code == .backupInvalid)
+        for use in [{ try manager.verify(listed) }, { _ = try manager.restore(listed) }] {
+            #expect(#expect(throws: MigrationError.self) { try use() }?.code == .backupInvalid)
+        }
+        #expect(try store.sql("SELECT ZNAME FROM ZBOX ORDER BY 1") == "a\nb\n")
+    }
+
     @Test func `a store that is open in this process is backed up as it was last saved, and stays open`() throws {
         let store = try store()
         let manager = BackupManager(storeAt: store.url)

@@ -1,10 +1,12 @@
 import Foundation
+import MoultMirror
 import MoultModel
 import MoultObjects
 import MoultPlan
 import MoultStore
 import MoultSystem
 import MoultTransform
+import Synchronization
 import TestSupport
 import Testing
 
@@ -54,8 +56,10 @@ struct UnnamedFilesTests {
         try #require(files.count == 5)
     }
 
-    private func withContext(_ body: (ObjectContext) throws -> Void) throws {
-        let objects = try ObjectStore(store, model: versions.versions[0].model)
+    private func withContext(
+        on system: any System = POSIXSystem(), _ body: (ObjectContext) throws -> Void
+    ) throws {
+        let objects = try ObjectStore(store, model: versions.versions[0].model, on: system)
         defer { objects.close() }
         let coordinator = ObjectCoordinator(model: versions.versions[0].model)
         try coordinator.add(objects)
@@ -209,6 +213,59 @@ struct UnnamedFilesTests {
         #expect(files.count == before.count + 2)
         let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         #expect(left.contains("Shots.sqlite") && !left.contains { $0.hasSuffix("_UNSAVED") })
+    }
+
+    @Test func `the store that follows keeps no file of an object that is gone`() throws {
+        var shot = Self.entity("Shot", hasImage: true)
+        shot.attributes.append(.init(name: "note", type: .string))
+        let versions = ModelVersions(versions: [
+            first,
+            ModelVersion(
+                names: ["3"], model: try ManagedObjectModel(entities: [shot, Self.entity("Scan", hasImage: true)])),
+        ])
+        var mirror = try StoreMirror.start(store, versions: versions, at: folder.path + "/Second.sqlite")
+        let data = folder.path + "/.Second_SUPPORT/_EXTERNAL_DATA"
+        #expect(try FileManager.default.contentsOfDirectory(atPath: data).count == 5)
+        try withContext { context in
+            let scans = try context.fetch(ObjectFetch(entityName: "Scan"))
+            for scan in scans { try context.delete(scan) }
+            try context.save()
+        }
+        _ = try mirror.synchronise()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: data).count == 3)
+    }
+
+    /// Sees what the list of a transaction names whenever a file of external data is written.
+    private final class Listening: ForwardingSystem {
+        let list: String
+        let noted = Mutex<[Bool]>([])
+
+        init(list: String) { self.list = list }
+
+        func write(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws {
+            if path.contains("_EXTERNAL_DATA") {
+                let names = (try? String(contentsOfFile: list, encoding: .utf8)) ?? ""
+                noted.withLock { $0.append(names.contains(Path.name(of: path))) }
+            }
+            try real.write(bytes, to: path, rights)
+        }
+    }
+
+    @Test func `a file is listed before it is written, so that the next run on the store can remove it`() throws {
+        let list = folder.path + "/.Shots.sqlite_UNSAVED"
+        let system = Listening(list: list)
+        try withContext(on: system) { context in
+            for _ in 0..<2 {
+                try context.insert("Shot").setAttribute("image", .binary([UInt8](repeating: 1, count: 120_000)))
+            }
+            try context.save()
+        }
+        #expect(system.noted.withLock { $0 } == [true, true])
+        let before = files
+        let stray = try #require(try plant(1).first)
+        try "\(stray)\n".write(toFile: list, atomically: true, encoding: .utf8)
+        _ = try Migrator().run(Migration(from: "1", to: "1"), on: store)
+        #expect(files == before && !FileManager.default.fileExists(atPath: list))
     }
 
     @Test func `deleting and changing objects removes their files, in saves and in batches`() throws {

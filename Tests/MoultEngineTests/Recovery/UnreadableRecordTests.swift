@@ -50,6 +50,14 @@ struct UnreadableRecordTests {
         #expect(findings.contains { $0.code == "backup-unreadable" && $0.severity > .note })
     }
 
+    @Test func `an older backup is not taken for the newest, whose manifest cannot be read`() throws {
+        _ = try Migrator().backUp(fixture.store, version: "1")
+        let newest = try Migrator().backUp(fixture.store, version: "1")
+        try cut(newest.folder + "/manifest.json", by: 100)
+        let error = try #require(rollbackError())
+        #expect(error.code == .backupInvalid && error.message.contains("The newest backup, \(newest.name), is there"))
+    }
+
     @Test(arguments: [true, false])
     func `a record that cannot be read is told, and the last run is unknown if it is the last`(isLast: Bool) throws {
         _ = try run()

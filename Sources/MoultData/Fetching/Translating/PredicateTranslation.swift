@@ -34,27 +34,40 @@ package struct PredicateTranslation {
         depth += 1
         size += 1
         defer { depth -= 1 }
-        guard depth <= Self.depthLimit, size <= Self.sizeLimit else {
-            throw MigrationError(
-                .fetchUnsupported,
-                "The predicate is too large for a store: it has more than \(Self.sizeLimit) parts, or more than "
-                    + "\(Self.depthLimit) in one another.",
-                place: entity, remedy: "Put values into one list and ask whether it contains them, or fetch in parts.")
-        }
-        guard let part = part as? any PredicateTranslatable else {
-            throw refuse(part, "Moult does not know \(type(of: part))")
-        }
+        try checkLimits()
+        let part = try translatable(part)
         return try part.translated(by: &self)
     }
 
     mutating func predicate<Part: PredicateExpression>(_ part: Part) throws -> StoredPredicate {
-        let found = try term(part)
-        guard let condition = try condition(found) else { throw refuse(part, "it is not a condition") }
-        return condition
+        try condition(try term(part), of: part)
     }
 
     mutating func expression<Part: PredicateExpression>(_ part: Part) throws -> StoredExpression {
         try expression(try term(part), of: part)
+    }
+
+    // What an error is made of would take room on the stack at every level, so these are functions of their own.
+
+    private func checkLimits() throws {
+        guard depth > Self.depthLimit || size > Self.sizeLimit else { return }
+        throw MigrationError(
+            .fetchUnsupported,
+            "The predicate is too large for a store: it has more than \(Self.sizeLimit) parts, or more than "
+                + "\(Self.depthLimit) in one another.",
+            place: entity, remedy: "Put values into one list and ask whether it contains them, or fetch in parts.")
+    }
+
+    private func translatable(_ part: some PredicateExpression) throws -> any PredicateTranslatable {
+        guard let part = part as? any PredicateTranslatable else {
+            throw refuse(part, "Moult does not know \(type(of: part))")
+        }
+        return part
+    }
+
+    private func condition(_ term: PredicateTerm, of part: some PredicateExpression) throws -> StoredPredicate {
+        guard let condition = try condition(term) else { throw refuse(part, "it is not a condition") }
+        return condition
     }
 
     /// Counts parts once more, because what is made of them stands there once more.

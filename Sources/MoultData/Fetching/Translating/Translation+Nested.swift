@@ -3,8 +3,13 @@ import MoultModel
 
 extension PredicateExpressions.PredicateEvaluate: PredicateTranslatable {
     package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
-        repeat try translation.bind(each predicate.variable, to: each input)
+        try bindVariables(&translation)
         return try translation.term(predicate.expression)
+    }
+
+    /// A function of its own, because what it needs would take room on the stack at every level.
+    private func bindVariables(_ translation: inout PredicateTranslation) throws {
+        repeat try translation.bind(each predicate.variable, to: each input)
     }
 }
 

@@ -36,6 +36,9 @@ public struct BackupManager: Sendable {
         public let size: Int64
         /// The store in the backup, which opens as it stands.
         public let url: URL
+        /// Why its manifest cannot be read, so that it cannot be put back; nil for any other backup. Then only its name,
+        /// when it was made and where it is are known.
+        public let error: MigrationError?
 
         /// The backup's name, which no other backup of the store has.
         public var id: String { name }
@@ -48,7 +51,7 @@ public struct BackupManager: Sendable {
     @discardableResult
     public func createBackup() throws -> Backup {
         if url == Self.migrating {
-            if let made = try backups().last { return made }
+            if let made = try Migrator().backups(of: url.path).list().last { return Backup(made) }
             throw MigrationError(
                 .backupNotFound, "The migration makes no backup.", place: url.path,
                 remedy: "Copy the store before it is opened.")
@@ -58,8 +61,11 @@ public struct BackupManager: Sendable {
         return Backup(try Migrator().backUp(url.path, version: version))
     }
 
-    /// Oldest first; none where there is no store and never was.
-    public func backups() throws -> [Backup] { try Migrator().backups(of: url.path).list().map(Backup.init) }
+    /// Oldest first; none where there is no store and never was. A backup whose manifest cannot be read is among them, with
+    /// its ``Backup/error``.
+    public func backups() throws -> [Backup] {
+        try [Migrator().backups(of: url.path)].all(of: url.path).map { Backup($0.backup, $0.error) }
+    }
 
     /// Verifies that a backup still is what it was when it was made.
     ///
@@ -89,7 +95,10 @@ public struct BackupManager: Sendable {
 }
 
 extension BackupManager.Backup {
-    fileprivate init(_ backup: StoreBackup) {
+    fileprivate init(_ backup: StoreBackup) { self.init(backup, nil) }
+
+    fileprivate init(_ backup: StoreBackup, _ error: MigrationError?) {
+        self.error = error
         name = backup.name
         version = backup.manifest.version
         createdAt = Date(timeIntervalSince1970: Double(backup.manifest.createdAt.seconds))
