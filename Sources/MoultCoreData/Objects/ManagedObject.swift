@@ -164,7 +164,16 @@ extension ManagedObject {
             return failures
         }
         for property in object.shape.properties {
-            check(property.name) { try validateValue(try value(forKey: property.name), forKey: property.name) }
+            check(property.name) {
+                let value: Any?
+                do { value = try self.value(forKey: property.name) } catch let error as MigrationError
+                    where error.code == .dataConflict
+                {
+                    // What the attribute cannot be is the store's affair until another value is set.
+                    return
+                }
+                try validateValue(value, forKey: property.name)
+            }
         }
         check("") { isInserted ? try validateForInsert() : try validateForUpdate() }
         return failures

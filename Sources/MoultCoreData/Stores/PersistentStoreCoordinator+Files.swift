@@ -23,7 +23,7 @@ extension PersistentStoreCoordinator {
             try StoreProbe.read(path) { _ in }
         } catch let error as MigrationError {
             guard options.forcesDestruction else { throw error }
-            try removeFiles(of: path, system)
+            try removeFiles(of: path, naming: [], system)
             return
         }
         let lock = try StoreLock(path, system, patience: options.busyTimeout)
@@ -31,14 +31,22 @@ extension PersistentStoreCoordinator {
         // Whoever opens the path between these lines finds a whole store or none, never a log of one that is gone.
         try lock.connection.keepWALOnClose(false)
         try lock.connection.execute("PRAGMA journal_mode = DELETE")
-        try removeFiles(of: path, system)
+        try removeFiles(of: path, naming: ExternalStorage.names(in: lock.connection), system)
     }
 
-    private static func removeFiles(of path: String, _ system: POSIXSystem) throws {
+    /// - Parameter names: the files of external data that the store's rows name.
+    private static func removeFiles(of path: String, naming names: Set<String>, _ system: POSIXSystem) throws {
         for suffix in ["", "-wal", "-shm", "-journal"] { try system.remove(path + suffix) }
         let external = ExternalStorage(store: path)
         try external.forgetUnsaved(on: system)
-        _ = try system.removeTree(external.supportFolder)
+        if try external.isShared(by: path, on: system) {
+            // A store of the same stem has its own files in the same folder.
+            for name in try external.droppable(names, of: path, on: system) {
+                try system.remove(Path.join(external.folder, name))
+            }
+        } else {
+            _ = try system.removeTree(external.supportFolder)
+        }
         try system.synchronise(Path.folder(of: path))
     }
 

@@ -42,8 +42,10 @@ struct StoreCopy {
         } else {
             try makeNew(from: connection)
         }
-        let folder = ExternalStorage(store: destination).folder
-        for name in Set(old).subtracting(new) { try system.remove(Path.join(folder, name)) }
+        let external = ExternalStorage(store: destination)
+        for name in try external.droppable(Set(old).subtracting(new), of: destination, on: system) {
+            try system.remove(Path.join(external.folder, name))
+        }
     }
 
     /// An older state of the same store gets the counters of keys and of persistent history as high as they are, in the

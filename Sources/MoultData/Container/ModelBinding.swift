@@ -108,7 +108,7 @@ extension ModelBinding {
     func isMet(_ demand: Demand, by values: PositionedValues) -> Bool {
         if demand.count > 0 { return areColumns(of: demand, metBy: values) }
         switch values.presence(at: demand.position) {
-        case .missing: return false
+        case .missing: return !demand.isRequired
         case .empty: return !demand.isRequired
         case .decimal where demand.isDecimal: return true
         case .decimal, .present:

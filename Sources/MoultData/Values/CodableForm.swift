@@ -18,7 +18,28 @@ enum CodableForm {
         return archive.archive(root: root)
     }
 
-    static func json<Value: Encodable>(of value: Value) throws -> [UInt8] { [UInt8](try encoder.encode(value)) }
+    /// - Throws: `EncodingError.invalidValue` for what could not be decoded again.
+    static func json<Value: Encodable>(of value: Value) throws -> [UInt8] {
+        let data = try encoder.encode(value)
+        if mayHoldUnreadableNumber(data), let type = Value.self as? any Decodable.Type {
+            do { _ = try decoder.decode(type, from: data) } catch {
+                throw EncodingError.invalidValue(
+                    value, .init(codingPath: [], debugDescription: "It holds a number that could not be read again."))
+            }
+        }
+        return [UInt8](data)
+    }
+
+    /// Foundation writes a `Decimal` that is not a number, and the largest ones, as what it does not read.
+    private static func mayHoldUnreadableNumber(_ json: Data) -> Bool {
+        var digits = 0
+        for byte in json {
+            if byte == UInt8(ascii: "N") { return true }
+            digits = (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) ? digits + 1 : 0
+            if digits > 38 { return true }
+        }
+        return false
+    }
 
     static func value<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
         guard bytes.starts(with: Array("bplist00".utf8)) else {

@@ -114,6 +114,9 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
             } catch let error as MigrationError where error.code == .objectGone {
                 guard base.context?.shouldDeleteInaccessibleFaults == true else { throw error }
                 return nil
+            } catch let error as MigrationError where error.code == .dataConflict {
+                // The store holds what the attribute cannot be. The row keeps it until another value is set.
+                return nil
             }
         }
     }
@@ -146,7 +149,11 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
             }
         }
         return orRaise("\(type(of: self)).value(forKeyPath: \"\(keyPath)\")") {
-            publicValue(try base?.value(forKeyPath: keyPath))
+            do {
+                return publicValue(try base?.value(forKeyPath: keyPath))
+            } catch let error as MigrationError where error.code == .dataConflict {
+                return nil
+            }
         }
     }
 

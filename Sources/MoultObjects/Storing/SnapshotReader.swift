@@ -29,7 +29,7 @@ package final class SnapshotReader {
     private enum Field {
         case none
         /// `reading` is the place of what reads a value that does not lie there plainly.
-        case attribute(AttributeType, isExternal: Bool, column: Int, reading: Int)
+        case attribute(AttributeType, isExternal: Bool, isOptional: Bool, column: Int, reading: Int)
         /// `only` is the place among the names of entities of the one that it may lead to; nil for several.
         case toOne(column: Int, only: Int?, reading: Int)
     }
@@ -57,17 +57,21 @@ package final class SnapshotReader {
         for entity in entities {
             let fields = zip(entity.places, entity.shape.properties).map { place, property -> Field in
                 guard properties.isEmpty || properties.contains(property.name) else { return .none }
+                var isOptional = false
                 switch place {
                 case .none, .toMany:
                     return .none
-                case .attribute(let column, let attribute): readings.append(list.attribute(attribute, column))
+                case .attribute(let column, let attribute):
+                    isOptional = attribute.isOptional
+                    readings.append(list.attribute(attribute, column))
                 case .toOne(let column, let entityColumn, let relationship):
                     readings.append(list.toOne(relationship.destination, column, entityColumn: entityColumn))
                 }
                 switch readings[readings.count - 1] {
                 case .attribute(let decoder, let column):
                     return .attribute(
-                        decoder.type, isExternal: decoder.isExternal, column: column, reading: readings.count - 1)
+                        decoder.type, isExternal: decoder.isExternal, isOptional: isOptional, column: column,
+                        reading: readings.count - 1)
                 case .toOne(let choice, let column, _):
                     let only = choice.isFixed ? places[choice.name] : nil
                     return .toOne(column: column, only: only, reading: readings.count - 1)
@@ -117,15 +121,19 @@ package final class SnapshotReader {
         switch field {
         case .none:
             builder.addNothing()
-        case .attribute(let type, let isExternal, let column, let reading):
+        case .attribute(let type, let isExternal, let isOptional, let column, let reading):
             let cell = row.cell(first + column)
             let storage = cell.storageClass
             if storage == .null { return builder.addNull() }
             if let plain = AttributeDecoder.plain(cell, storage, type, isExternal: isExternal) {
                 return builder.add(plain)
             }
-            if case .attribute(let value) = readings[reading].value(row, from: first) { return builder.add(value) }
-            builder.addNothing()
+            switch readings[reading].value(row, from: first) {
+            case .attribute(let value): builder.add(value)
+            // As Core Data reads it. The row keeps the name until another value is set.
+            case .undecodable(let value) where value.isMissingFile && isOptional: builder.addNull()
+            case .undecodable, .toOne, .toMany: builder.addNothing()
+            }
         case .toOne(let column, let only, let reading):
             switch (row.storageClass(first + column), only) {
             case (.null, _): builder.addNoDestination()

@@ -52,7 +52,7 @@ final class AttributeBinder {
         case .blob?, .null?, nil:
             throw MigrationError(
                 .dataConflict,
-                "\(place) is of type Decimal and cannot hold what is no number.", place: place,
+                "\(place) is of type Decimal and cannot hold \(digits).", place: place,
                 remedy: "Give a number in digits, such as 12.50.")
         }
     }

@@ -7,9 +7,11 @@ import MoultSQLite
 /// up to fifteen digits, and every 64-bit integer, has a number of its own. Of longer decimals only some have; for the
 /// others Core Data's column holds the nearest number.
 package enum DecimalStorage {
-    /// What the column holds for the digits: the equal number, or the nearest; nil for what is no number.
+    /// What the column holds for the digits: the equal number, or the nearest. Nil for what is no number, and where the
+    /// nearest number is none that a decimal can be.
     package static func value(_ digits: String) -> SQLiteValue? {
-        equal(to: digits) ?? Double(digits).flatMap { $0.isFinite ? .real($0) : nil }
+        equal(to: digits)
+            ?? Double(digits).flatMap { $0.isFinite && DecimalNumber("\($0)") != nil ? .real($0) : nil }
     }
 
     /// The number from which exactly these digits are read back; nil if there is none.

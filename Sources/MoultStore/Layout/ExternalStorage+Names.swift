@@ -86,19 +86,27 @@ extension ExternalStorage {
             .sorted { $0.precedesInByteOrder($1) }
     }
 
+    /// Whether a store next to a store has the same folder of external data.
+    package func isShared(by store: String, on system: any System) throws -> Bool {
+        try !others(than: store, on: system).isEmpty
+    }
+
+    /// The stores next to a store that have the same stem.
+    private func others(than store: String, on system: any System) throws -> [String] {
+        let (own, stem, place) = (Path.name(of: store), Path.stem(of: store), Path.folder(of: store))
+        return try system.list(place).filter { $0 != own && Path.stem(of: $0) == stem }.map { Path.join(place, $0) }
+            .filter {
+                try system.status(of: $0)?.kind == .file
+                    && system.read($0, prefix: 16) == Array("SQLite format 3\0".utf8)
+            }
+    }
+
     /// What the stores name that have the same folder of external data; nil where one cannot be read.
     private func namesOfOthers(than store: String, on system: any System) -> Set<String>? {
-        let (own, stem, place) = (Path.name(of: store), Path.stem(of: store), Path.folder(of: store))
         do {
-            var names: Set<String> = []
-            for name in try system.list(place) where name != own && Path.stem(of: name) == stem {
-                let path = Path.join(place, name)
-                guard try system.status(of: path)?.kind == .file,
-                    try system.read(path, prefix: 16) == Array("SQLite format 3\0".utf8)
-                else { continue }
+            return try others(than: store, on: system).reduce(into: []) { names, path in
                 names.formUnion(try StoreProbe.read(path, system: system) { try Self.names(in: $0.connection) })
             }
-            return names
         } catch {
             return nil
         }

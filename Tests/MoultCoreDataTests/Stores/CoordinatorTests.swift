@@ -168,4 +168,37 @@ import Testing
         let picture = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Picture")).first)
         #expect(try picture.value(forKey: "bytes") as? Data == bytes)
     }
+
+    /// `s.sqlite` and `s.store` have one folder of external data.
+    @Test func `destroying or replacing a store leaves the files of its neighbour`() throws {
+        let bytes = AttributeDescription(name: "bytes", type: .binary, allowsExternalBinaryDataStorage: true)
+        let model = try ManagedObjectModel(entities: [EntityDescription(name: "Picture", properties: [bytes])])
+        let folder = try ScratchFolder()
+        func url(_ name: String) -> URL { URL(fileURLWithPath: "\(folder.path)/\(name)") }
+        for (number, name) in ["s.sqlite", "s.store", "other.sqlite"].enumerated() {
+            let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+            try coordinator.addPersistentStore(at: url(name))
+            let context = ManagedObjectContext(persistentStoreCoordinator: coordinator)
+            let data = Data(repeating: UInt8(number), count: 200_000)
+            try context.insertNewObject(forEntityName: "Picture").setValue(data, forKey: "bytes")
+            try context.save()
+            try coordinator.remove(coordinator.persistentStores[0])
+        }
+        func files() throws -> Set<String> {
+            Set(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/.s_SUPPORT/_EXTERNAL_DATA"))
+        }
+        func named(_ name: String) throws -> String {
+            try SQLiteShell.run(url(name).path, "SELECT CAST(substr(ZBYTES, 2, 36) AS TEXT) FROM ZPICTURE")
+                .trimmingCharacters(in: .newlines)
+        }
+        let kept = try named("s.store")
+        #expect(try files() == [kept, named("s.sqlite")])
+        try PersistentStoreCoordinator.replacePersistentStore(
+            at: url("s.sqlite"), withPersistentStoreFrom: url("other.sqlite"))
+        #expect(try files() == [kept, named("other.sqlite")])
+        try PersistentStoreCoordinator.destroyPersistentStore(at: url("s.sqlite"))
+        #expect(try files() == [kept])
+        try PersistentStoreCoordinator.destroyPersistentStore(at: url("s.store"))
+        #expect(!FileManager.default.fileExists(atPath: folder.path + "/.s_SUPPORT"))
+    }
 }

@@ -32,6 +32,31 @@ import Testing
         #expect(text.contains("NSInvalidArgumentException"))
     }
 
+    @Test("a stored value of another type is nil, and ends nothing")
+    func unfitting() throws {
+        let folder = try ScratchFolder()
+        let url = URL(fileURLWithPath: folder.path + "/a.sqlite")
+        func container() throws -> NSPersistentContainer {
+            let container = NSPersistentContainer(name: "a", managedObjectModel: Library.model())
+            container.persistentStoreDescriptions = [NSPersistentStoreDescription(url: url)]
+            container.loadPersistentStores { #expect($1 == nil) }
+            return container
+        }
+        let first = try container()
+        _ = Library.person("Ann", in: first.viewContext)
+        try first.viewContext.save()
+        for store in first.persistentStoreCoordinator.persistentStores {
+            try first.persistentStoreCoordinator.remove(store)
+        }
+        _ = try SQLiteShell.run(url.path, "UPDATE ZPERSON SET ZAGE = 'old'")
+        let context = try container().viewContext
+        let ann = try #require(try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Person")).first)
+        #expect(ann.value(forKey: "age") == nil && ann.value(forKeyPath: "age") == nil)
+        ann.setValue("Anne", forKey: "name")
+        try context.save()
+        #expect(try SQLiteShell.run(url.path, "SELECT ZNAME, ZAGE FROM ZPERSON") == "Anne|old\n")
+    }
+
     @Test("primitiveValue / willAccessValue / setPrimitiveValue")
     func primitive() {
         let ann = Library.person("Ann", in: context)

@@ -1,4 +1,5 @@
 import MoultModel
+import MoultStore
 import MoultSystem
 
 extension Object {
@@ -59,8 +60,8 @@ extension Object {
         if values.shares(position, with: committed) { return true }
         if case .decimal = values.presence(at: position) { return true }
         return switch values[position] {
-        case .attribute(.decimal(let digits)?)?: digits != "NaN"
         case .attribute(.double(let number)?)?, .attribute(.date(let number)?)?: !number.isNaN
+        case .attribute(.decimal(let digits)?)?: DecimalStorage.value(digits) != nil
         default: true
         }
     }
@@ -88,10 +89,13 @@ extension Object {
             return violation(.missingMandatoryProperty, position, value, "is required and has no value")
         case (.number, .attribute(.double(let number)?)?) where number.isNaN:
             return violation(.predicate, position, value, "is not a number (NaN), which SQLite cannot store")
-        case (.number, .attribute(.decimal("NaN")?)?):
-            return violation(.predicate, position, value, "is not a number (NaN), which the store cannot hold")
         case (.number, .attribute(.date(let seconds)?)?) where seconds.isNaN:
             return violation(.invalidDate, position, value, "is not a date")
+        case (.number, .attribute(.decimal(let digits)?)?) where DecimalStorage.value(digits) == nil:
+            let message =
+                digits == "NaN"
+                ? "is not a number (NaN), which the store cannot hold" : "is beyond what a Decimal column keeps"
+            return violation(.predicate, position, value, message)
         case (.limits(let limits), .attribute(let given?)?):
             return limits.violation(given).map { violation($0.rule, position, value, $0.message) }
         case (.predicate(let predicate, let rule, let message), .attribute(let given?)?):

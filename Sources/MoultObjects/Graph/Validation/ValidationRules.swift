@@ -5,7 +5,7 @@ struct ValidationRules: Sendable {
     /// One rule and the position of the property that it is about.
     enum Check: Sendable {
         case required
-        /// SQLite has no NaN: it would write NULL.
+        /// SQLite has no NaN: it would write NULL. A decimal has to be one again when it is read.
         case number
         case limits(ValueLimits)
         case predicate(Predicate, ValidationErrors.Rule, message: String)

@@ -72,6 +72,7 @@ package struct AttributeDecoder {
     /// shortest digits of a REAL are what is left of the decimal.
     private func decimal(_ cell: SQLiteCell, isReal: Bool) -> PropertyValue {
         let text = isReal ? cell.real.description : cell.text ?? ""
+        if text == "NaN" { return .attribute(.decimal(text)) }
         guard let number = DecimalNumber(text) else { return undecodable(cell, "not a decimal number") }
         return .attribute(.decimal(number.text))
     }
@@ -93,7 +94,9 @@ package struct AttributeDecoder {
         case .file(let name):
             do {
                 if let contents = try externalData(name) { return .attribute(make(contents)) }
-                return undecodable(cell, "the external file \(name) is missing")
+                return .undecodable(
+                    UndecodableValue(
+                        reason: "the external file \(name) is missing", bytes: cell.bytes, isMissingFile: true))
             } catch {
                 let cause = (error as? MigrationError)?.message ?? "\(error)"
                 return undecodable(cell, "the external file \(name) cannot be read: \(cause)")

@@ -56,10 +56,13 @@ package struct UndecodableValue: Sendable, Hashable {
     package let reason: String
     /// The blob or the text as stored, a number as its digits; empty where the store has nothing.
     package let bytes: [UInt8]
+    /// Whether it is the name of a file of external data that is not there.
+    package let isMissingFile: Bool
 
-    package init(reason: String, bytes: [UInt8]) {
+    package init(reason: String, bytes: [UInt8], isMissingFile: Bool = false) {
         self.reason = reason
         self.bytes = bytes
+        self.isMissingFile = isMissingFile
     }
 }
 

@@ -1,0 +1,103 @@
+import Foundation
+import MoultData
+import TestSupport
+import Testing
+
+/// What a save takes, every later fetch shows; and a file that is gone hides no row.
+@Suite struct LastingValueTests {
+    struct Price: Codable, Equatable { var amount = Decimal(0) }
+    struct Line: Codable, Equatable {
+        var amount: Decimal
+        var parts: [String: Decimal]
+    }
+
+    @Model final class Sale {
+        var number: Int
+        var amount = Decimal(0)
+        var rebate: Decimal?
+        var price = Price()
+        var lastPrice: Price?
+        var amounts: [Decimal] = []
+        var byName: [String: Decimal] = [:]
+        var lines: [Line] = []
+
+        init(_ number: Int) { self.number = number }
+    }
+
+    @Model final class Photo {
+        var number: Int
+        @Attribute(.externalStorage) var image: Data?
+
+        init(_ number: Int, _ image: Data?) { (self.number, self.image) = (number, image) }
+    }
+
+    private let folder: ScratchFolder
+    private var url: URL { URL(fileURLWithPath: folder.path + "/app.store") }
+
+    init() throws { folder = try ScratchFolder() }
+
+    private func context(_ type: any PersistentModel.Type) throws -> ModelContext {
+        ModelContext(try ModelContainer(for: type, configurations: .init(url: url)))
+    }
+
+    static let writes: [(String, @Sendable (Sale, Decimal) -> Void)] = [
+        ("amount", { $0.amount = $1 }), ("rebate", { $0.rebate = $1 }), ("price", { $0.price.amount = $1 }),
+        ("lastPrice", { $0.lastPrice = Price(amount: $1) }), ("amounts", { $0.amounts = [1, $1] }),
+        ("byName", { $0.byName = ["a": $1] }), ("lines", { $0.lines = [Line(amount: 1, parts: ["NaN": $1])] }),
+    ]
+    static let numbers: [Decimal] = [
+        .nan, .greatestFiniteMagnitude, .leastFiniteMagnitude, .leastNonzeroMagnitude,
+        Decimal(sign: .minus, exponent: -120, significand: 15), Decimal(sign: .plus, exponent: 120, significand: 3),
+        Decimal(sign: .plus, exponent: 127, significand: 1_000_000_000),
+        Decimal(sign: .plus, exponent: 0, significand: 12),
+    ]
+
+    @Test(arguments: writes.indices)
+    func `a decimal that is saved is fetched, and one that could not be is refused`(_ write: Int) throws {
+        var refused = 0
+        for number in Self.numbers {
+            let context = try context(Sale.self)
+            let sale = Sale(1)
+            context.insert(sale)
+            Self.writes[write].1(sale, number)
+            do {
+                try context.save()
+            } catch {
+                refused += 1
+                context.rollback()
+                context.insert(Sale(2))
+                try context.save()
+            }
+            let all = try self.context(Sale.self).fetch(FetchDescriptor<Sale>())
+            #expect(!all.isEmpty, "\(Self.writes[write].0) \(number)")
+            for sale in all { _ = (sale.amount, sale.price, sale.lines, sale.amounts, sale.byName, sale.lastPrice) }
+        }
+        #expect((1...4).contains(refused), "\(Self.writes[write].0)")
+    }
+
+    @Test func `NaN that another writer has stored is read`() throws {
+        let context = try context(Sale.self)
+        context.insert(Sale(1))
+        try context.save()
+        _ = try SQLiteShell.run(url.path, "UPDATE ZSALE SET ZAMOUNT = 'NaN', ZREBATE = 1e30")
+        let sale = try #require(try self.context(Sale.self).fetch(FetchDescriptor<Sale>()).first)
+        #expect(sale.amount.isNaN && sale.rebate == Decimal(sign: .plus, exponent: 30, significand: 1))
+    }
+
+    @Test func `a missing file of an optional property reads as nil, and the row keeps its name`() throws {
+        let context = try context(Photo.self)
+        for number in 1...2 { context.insert(Photo(number, Data(repeating: 7, count: 300_000))) }
+        try context.save()
+        let names = try SQLiteShell.run(url.path, "SELECT hex(ZIMAGE) FROM ZPHOTO ORDER BY ZNUMBER")
+        try FileManager.default.removeItem(atPath: folder.path + "/.app_SUPPORT")
+        let later = try self.context(Photo.self)
+        let photos = try later.fetch(FetchDescriptor<Photo>(sortBy: [SortDescriptor(\.number)]))
+        #expect(photos.count == 2 && photos.allSatisfy { $0.image == nil })
+        photos[0].number = 0
+        try later.save()
+        #expect(try SQLiteShell.run(url.path, "SELECT hex(ZIMAGE) FROM ZPHOTO ORDER BY ZNUMBER") == names)
+        photos[1].image = Data([1])
+        try later.save()
+        #expect(try SQLiteShell.run(url.path, "SELECT hex(ZIMAGE) FROM ZPHOTO WHERE ZNUMBER = 2") == "0101\n")
+    }
+}
