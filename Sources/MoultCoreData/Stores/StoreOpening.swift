@@ -92,10 +92,22 @@ package struct StoreOpening {
                 remedy: "Create the folder first.")
         }
         try checkHashes()
-        // A program that ends meanwhile finds no store the next time, rather than a part of one.
-        try StoreMaker(
-            modelVersion(), history: options.tracksHistory, experimental: options.allowsUncertainHashes
-        ).makeWhole(at: path) { _ in }
+        let maker = try StoreMaker(
+            modelVersion(), history: options.tracksHistory, experimental: options.allowsUncertainHashes)
+        let start = system.monotonicNanoseconds
+        while true {
+            do {
+                // A program that ends meanwhile finds no store the next time, rather than a part of one.
+                return try maker.makeWhole(at: path) { _ in }
+            } catch let error as MigrationError where [.locked, .usage].contains(error.code) {
+                // Another process makes the same store, such as an app's extension at the first launch. Whatever else
+                // has the place keeps it.
+                let patience = error.code == .locked ? Int64(options.busyTimeout) : 100
+                if try system.exists(path) { return try bringUpToDate(path) }
+                guard (system.monotonicNanoseconds - start) / 1_000_000 < patience else { throw error }
+                Thread.sleep(forTimeInterval: 0.02)
+            }
+        }
     }
 
     /// The default folders of stores, the program's own and those of groups next to it, are made with

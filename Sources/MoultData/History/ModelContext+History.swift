@@ -64,6 +64,7 @@ private struct HistoryReading {
     /// Those that may be wanted, in the order of their saves.
     func transactions(_ wanted: WantedHistory) throws -> [DefaultHistoryTransaction] {
         let stores = try graph.stack.coordinator.usableStores()
+        try checkOrigin(wanted, Set(stores.map(\.identifier.uuidString)))
         let records = try SwiftDataError.translating {
             try graph.objects.perform {
                 try stores.map { store in
@@ -87,6 +88,15 @@ private struct HistoryReading {
         return try store.historyRecords(
             after: wanted.after(in: store.identifier.uuidString),
             through: wanted.last(in: store.identifier.uuidString), timestamps: wanted.timestamps)
+    }
+
+    /// A token that knows none of the stores is one of a store that was deleted, or of another.
+    private func checkOrigin(_ wanted: WantedHistory, _ stores: Set<String>) throws {
+        let origins = wanted.tokensBefore.compactMap { $0.tokenValue.map { Set($0.keys) } }.filter { !$0.isEmpty }
+        guard !stores.isEmpty, origins.contains(where: stores.isDisjoint) else { return }
+        throw SwiftDataError(
+            .historyTokenExpired, "The token is not one of these stores.", place: "DefaultHistoryToken",
+            remedy: "Read the models again, then use the token of the last transaction.")
     }
 
     private func checkExpiry(_ wanted: WantedHistory, _ store: ObjectStore) throws {

@@ -78,10 +78,6 @@ extension Decimal: PersistentValue {
     /// The number of decimal digits, an integer, a double or a Boolean; nil for anything else.
     public init?(attribute: AttributeValue?) {
         guard case .decimal(let digits)? = attribute?.fitted(to: .decimal) else { return nil }
-        guard digits != "NaN" else {
-            self = .nan
-            return
-        }
         self.init(string: digits)
     }
     /// The number's exact digits.

@@ -52,7 +52,8 @@ final class AttributeBinder {
         case .blob?, .null?, nil:
             throw MigrationError(
                 .dataConflict,
-                "\(place) is of type Decimal and cannot hold \(digits).", place: place,
+                "\(place) is of type Decimal and cannot hold what is no number, or is beyond what a REAL keeps.",
+                place: place,
                 remedy: "Give a number in digits, such as 12.50.")
         }
     }

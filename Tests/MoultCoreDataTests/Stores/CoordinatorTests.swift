@@ -201,4 +201,30 @@ import Testing
         try PersistentStoreCoordinator.destroyPersistentStore(at: url("s.store"))
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/.s_SUPPORT"))
     }
+
+    /// As an app and its extension do at the first launch.
+    @Test func `who makes a store at the same moment opens the same store`() async throws {
+        let folder = try ScratchFolder()
+        let url = URL(fileURLWithPath: folder.path + "/first.sqlite")
+        let model = try ManagedObjectModel(entities: [
+            EntityDescription(name: "Note", attributes: [.init(name: "n", type: .string)])
+        ])
+        let identifiers = try await withThrowingTaskGroup(of: UUID.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+                    let store = try coordinator.addPersistentStore(at: url)
+                    let context = ManagedObjectContext(persistentStoreCoordinator: coordinator)
+                    try context.performAndWait {
+                        _ = try context.insertNewObject(forEntityName: "Note")
+                        try context.save()
+                    }
+                    return store.identifier
+                }
+            }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(identifiers.count == 1)
+        #expect(try SQLiteShell.run(url.path, "SELECT count(*) FROM ZNOTE") == "8\n")
+    }
 }

@@ -186,6 +186,27 @@ import Testing
         }
     }
 
+    @Test func `a token of a store that is no more is expired`() throws {
+        let (one, other) = (try VersionedStore(), try VersionedStore())
+        var token: DefaultHistoryToken?
+        for store in [one, other] {
+            let container = try ModelContainer(
+                for: Harbour.Ship.self, Harbour.Flag.self, configurations: .init(url: store.url))
+            let context = ModelContext(container)
+            context.insert(Harbour.Ship("Argo"))
+            try context.save()
+            guard let foreign = token else {
+                token = try context.fetchHistory(HistoryDescriptor<DefaultHistoryTransaction>()).last?.token
+                continue
+            }
+            #expect(throws: SwiftDataError.historyTokenExpired) {
+                _ = try context.fetchHistory(
+                    HistoryDescriptor<DefaultHistoryTransaction>(predicate: #Predicate { $0.token > foreign }))
+            }
+            #expect(try context.fetchHistory(HistoryDescriptor<DefaultHistoryTransaction>()).count == 1)
+        }
+    }
+
     @Test func `a token is expired once what came after it is forgotten`() throws {
         _ = try threeSaves()
         let tokens = try context.fetchHistory(Descriptor()).map(\.token)

@@ -72,7 +72,6 @@ package struct AttributeDecoder {
     /// shortest digits of a REAL are what is left of the decimal.
     private func decimal(_ cell: SQLiteCell, isReal: Bool) -> PropertyValue {
         let text = isReal ? cell.real.description : cell.text ?? ""
-        if text == "NaN" { return .attribute(.decimal(text)) }
         guard let number = DecimalNumber(text) else { return undecodable(cell, "not a decimal number") }
         return .attribute(.decimal(number.text))
     }
