@@ -3,8 +3,8 @@ import MoultModel
 extension ObjectContext {
     /// Makes the changes of this context unsaved changes of its parent.
     ///
-    /// What was changed here goes over what the parent changed, property by property; an object that the parent has
-    /// deleted stays deleted.
+    /// What was changed here goes over what the parent changed, property by property; a list has what either added and
+    /// lacks what either took away. An object that the parent has deleted stays deleted.
     func save(into parent: ObjectContext) throws -> SavedChanges {
         var saved = SavedChanges()
         for object in changed where object.state.contains(.inserted) && !object.state.contains(.deleted) {
@@ -15,7 +15,7 @@ extension ObjectContext {
             let values = object.changes(over: object.kind.persistent + object.kind.transient)
             if values.isEmpty, object.deltas.isEmpty { continue }
             guard let own = try parent.loaded(object.identity), !own.state.contains(.deleted) else { continue }
-            try own.take(values)
+            try own.take(values, of: object)
             if !object.state.contains(.inserted) { saved.updated.insert(object.identity) }
         }
         for object in changed where object.state.contains(.deleted) {
@@ -44,7 +44,7 @@ extension ObjectContext {
 
 extension Object {
     /// Sets values that a child context has saved, both ends of every relationship kept.
-    fileprivate func take(_ values: [String: ObjectValue]) throws {
+    fileprivate func take(_ values: [String: ObjectValue], of object: Object) throws {
         let context = try kind.liveContext()
         for (name, value) in values {
             let position = try kind.position(of: name)
@@ -54,7 +54,11 @@ extension Object {
             }
             switch value {
             case .toOne(let id): try setDestination(link, id, in: context)
-            case .toMany(let ids) where !link.isKeptByInverse: try setList(link, ids, in: context)
+            case .toMany(let ids) where !link.isKeptByInverse:
+                var base: [ObjectID] = []
+                if !object.committed.isEmpty, case .toMany(let ids)? = object.committed[position] { base = ids }
+                let merge = ListMerge(base: base, ours: ids, theirs: try list(link))
+                try setList(link, merge.result(oursLeads: merge.isReordered(ids)), in: context)
             default: break
             }
         }

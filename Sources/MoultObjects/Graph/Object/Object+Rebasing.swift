@@ -3,7 +3,8 @@ import MoultModel
 extension Object {
     /// Takes what the store holds by now as committed, and decides of each property whose value stays.
     ///
-    /// A list that the other end keeps is put together from the store's and what was added and taken here.
+    /// A list is put together from the store's and what was added and taken here, whatever the policy: it says what the
+    /// objects at the other end say, which may be in no conflict. Of its order it is decided.
     /// - Parameter keepsOurs: asked with the position, whether it was changed here, and whether it was in the store.
     func rebase(
         onto stored: ObjectSnapshot, in context: ObjectContext,
@@ -35,17 +36,32 @@ extension Object {
         _ keepsOurs: (Int, Bool, Bool) -> Bool
     ) throws {
         let position = link.position
-        var theirs = stored.values[position]
-        if link.isToMany {
-            // What was never read is read when it is asked for.
-            guard values[position] != nil else { return }
-            theirs = .toMany(try context.source.destinations(of: link.name, owners: [identity])[identity] ?? [])
-        }
+        let theirs = stored.values[position]
+        if link.isToMany { return try rebaseList(link, in: context, keepsOurs) }
         let base = committed[position]
         let isOurs = values[position].map { differs($0, base, at: position) } ?? false
         let isTheirs = theirs.map { differs($0, base, at: position) } ?? true
         committed[position] = theirs
         if !keepsOurs(position, isOurs, isTheirs) { try take(theirs, link, in: context) }
+    }
+
+    private func rebaseList(
+        _ link: RelationshipLink, in context: ObjectContext, _ keepsOurs: (Int, Bool, Bool) -> Bool
+    ) throws {
+        let position = link.position
+        // What was never read is read when it is asked for.
+        guard case .toMany(let ours)? = values[position] else { return }
+        var base: [ObjectID] = []
+        if case .toMany(let ids)? = committed[position] { base = ids }
+        let theirs = try context.source.destinations(of: link.name, owners: [identity])[identity] ?? []
+        committed[position] = .toMany(theirs)
+        let merge = ListMerge(base: base, ours: ours, theirs: theirs)
+        context.forgetUnchanged(among: merge.changedThere)
+        // Without another end, nothing but this object says what it leads to.
+        let isGivenUp = link.inverseName == nil && !keepsOurs(position, true, false)
+        let leads = keepsOurs(position, merge.isReordered(ours), merge.isReordered(theirs))
+        let merged = isGivenUp ? theirs : merge.result(oursLeads: leads) { !context.isElsewhere($0, than: self, link) }
+        if merged != ours { replaceList(link, merged) }
     }
 
     private func take(_ value: ObjectValue?, _ link: RelationshipLink, in context: ObjectContext) throws {
@@ -79,5 +95,79 @@ extension Object {
             guard let value = values[position], differs(value, committed[position], at: position) else { continue }
             try take(committed[position], link, in: context)
         }
+    }
+}
+
+extension ObjectContext {
+    /// Has unchanged objects read again what the store holds.
+    fileprivate func forgetUnchanged(among ids: Set<ObjectID>) {
+        for case let object? in ids.map({ registry[$0]?.object })
+        where !object.isPending && !object.state.contains(.detached) {
+            object.becomeFault()
+        }
+    }
+
+    /// Whether an object was deleted here, or led somewhere else by its own end of a relationship.
+    fileprivate func isElsewhere(_ id: ObjectID, than owner: Object, _ link: RelationshipLink) -> Bool {
+        guard let object = registry[id]?.object, object.isPending else { return false }
+        if object.state.contains(.deleted) { return true }
+        guard let inverse = link.inverseName, !link.isInverseToMany, !object.committed.isEmpty,
+            let position = object.shape.position(of: inverse), let value = object.values[position]
+        else { return false }
+        return value != object.committed[position] && value != .toOne(owner.identity)
+    }
+}
+
+/// A list that two sides have changed: it has what either added, and lacks what either took away.
+struct ListMerge {
+    private let base: Set<ObjectID>
+    private let order: [ObjectID]
+    private let ours: [ObjectID]
+    private let theirs: [ObjectID]
+
+    init(base: [ObjectID], ours: [ObjectID], theirs: [ObjectID]) {
+        self.base = Set(base)
+        order = base
+        self.ours = ours
+        self.theirs = theirs
+    }
+
+    /// What the other side added and took away.
+    var changedThere: Set<ObjectID> { base.symmetricDifference(theirs) }
+
+    /// Whether what a side left stands in another order than before.
+    func isReordered(_ side: [ObjectID]) -> Bool {
+        let kept = Set(side)
+        return side.filter(base.contains) != order.filter(kept.contains)
+    }
+
+    /// - Parameters:
+    ///   - oursLeads: whose order it has. An addition of the other side stands behind what it stands behind there.
+    ///   - isWanted: asked for each addition of the other side.
+    func result(oursLeads: Bool, isWanted: (ObjectID) -> Bool = { _ in true }) -> [ObjectID] {
+        let (lead, other) = oursLeads ? (ours, theirs) : (theirs, ours)
+        let (leading, following) = (Set(lead), Set(other))
+        func stays(_ id: ObjectID) -> Bool {
+            if base.contains(id) { return following.contains(id) }
+            return oursLeads || following.contains(id) || isWanted(id)
+        }
+        var result = lead.filter(stays)
+        var present = Set(result)
+        var previous: ObjectID?
+        for id in other {
+            if present.contains(id) {
+                previous = id
+                continue
+            }
+            guard !base.contains(id), !leading.contains(id), !oursLeads || isWanted(id) else { continue }
+            if let previous, previous != result.last, let place = result.firstIndex(of: previous) {
+                result.insert(id, at: place + 1)
+            } else {
+                result.insert(id, at: previous == nil ? 0 : result.count)
+            }
+            present.insert(id)
+            previous = id
+        }
+        return result
     }
 }
