@@ -2,14 +2,16 @@ import MoultModel
 import MoultObjects
 
 extension ManagedObjectContext {
-    /// Carries out a batch request, in one transaction of each store that holds the entity.
+    /// Inserts objects from dictionaries, in one transaction. Where another object has the unique values of one, the merge
+    /// policy decides: what the dictionary names is set of the other, or the dictionary is left out.
     ///
     /// - Throws: `unknownKey` for an entity or key that the model has not; `wrongType`; `fetchUnsupported`; `readOnly`.
     @discardableResult
     public func execute(_ request: BatchInsertRequest) throws -> BatchResult {
-        try inTurn { _ in
+        try inTurn { graph in
             let ids = try stores(holding: request.entityName).first?.insertAll(
-                request.entityName, request.objects, author: transactionAuthor, contextName: name)
+                request.entityName, request.objects, policy: graph.mergePolicy, author: transactionAuthor,
+                contextName: name)
             return BatchResult(request.resultType, ids ?? [])
         }
     }

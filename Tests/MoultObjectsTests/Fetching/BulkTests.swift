@@ -71,6 +71,24 @@ struct BulkTests {
         try store.insertAll("List", (0..<count).map { ["name": .string("list \($0)")] })
     }
 
+    @Test(arguments: [
+        (MergePolicy.mergeByPropertyObjectTrump, "a|5\nb|9\nc|1\n"), (.overwrite, "a|5\nb|9\nc|1\n"),
+        (.mergeByPropertyStoreTrump, "a|1\nb|8\nc|1\n"), (.rollback, "a|1\nb|8\nc|1\n"),
+    ])
+    func `a row whose unique values are taken goes by policy`(policy: MergePolicy, rows: String) throws {
+        let row = { (name: String, rank: Int64?) -> [String: ExpressionValue] in
+            rank.map { ["name": .string(name), "rank": .integer($0)] } ?? ["name": .string(name)]
+        }
+        let old = try store.insertAll("List", [row("a", 1), row("c", 1)])
+        let new = [row("a", 5), row("b", 8), row("b", 9), row("c", nil)]
+        #expect(throws: SaveConflicts.self) { try store.insertAll("List", new) }
+        let ids = try store.insertAll("List", new, policy: policy)
+        #expect(try shell("SELECT ZNAME, ZRANK FROM ZLIST ORDER BY ZNAME") == rows)
+        let key = try Int64(shell("SELECT Z_PK FROM ZLIST WHERE ZNAME = 'b'").dropLast())
+        let isUpsert = policy == .mergeByPropertyObjectTrump || policy == .overwrite
+        #expect(ids.map(\.key) == (isUpsert ? [old[0].key, key, old[1].key] : [key]))
+    }
+
     @Test func `rows are inserted with keys, versions and defaults, thousands in one transaction`() throws {
         let ids = try insertLists(4_200)
         #expect(ids.map(\.key) == Array(1...4_200))

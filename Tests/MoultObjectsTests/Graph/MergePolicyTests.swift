@@ -202,4 +202,78 @@ struct MergePolicyTests {
             #expect(try office.sql(rows) == "Two|1|99")
         }
     }
+
+    @Test(arguments: [MergePolicy.mergeByPropertyObjectTrump, .overwrite])
+    func `the object that wins a unique value keeps what led to the other`(policy: MergePolicy) throws {
+        for isNew in [true, false] {
+            let office = try Office()
+            let ada = try office.person("Ada")
+            try ada.setAttribute("email", .string("a@b"))
+            try office.insert("Task", "wash").setToOne("owner", ada)
+            try office.insert("Badge", "gold").setToOne("holder", ada)
+            try ada.add(office.insert("Label", "red"), to: "favourites")
+            try ada.setToOne("team", office.insert("Team", "Blue"))
+            let bob = try office.person("Bob")
+            try office.context.save()
+            let other = try office.elsewhere()
+            other.mergePolicy = policy
+            let twin = try isNew ? office.person("Twin", other) : other.existingObject(with: bob.id)
+            try twin.setAttribute("name", .string("Twin"))
+            try twin.setAttribute("email", .string("a@b"))
+            let task = try other.insert("Task")
+            try task.setAttribute("name", .string("dry"))
+            try task.setToOne("owner", twin)
+            try other.save()
+            let winner = "(SELECT Z_PK FROM ZPERSON WHERE ZEMAIL = 'a@b' AND ZNAME = 'Twin')"
+            #expect(
+                try office.sql(
+                    """
+                    SELECT count(*) FROM ZPERSON WHERE ZEMAIL = 'a@b';
+                    SELECT group_concat(ZNAME) FROM ZTASK WHERE ZOWNER = \(winner);
+                    SELECT ZNAME FROM ZBADGE WHERE Z_PK = (SELECT ZBADGE FROM ZPERSON WHERE Z_PK = \(winner));
+                    SELECT count(*) FROM ZBADGE WHERE ZHOLDER = \(winner);
+                    SELECT ZNAME FROM ZTEAM WHERE Z_PK = (SELECT ZTEAM FROM ZPERSON WHERE Z_PK = \(winner))
+                    """) == "1\nwash,dry\ngold\n1\nBlue", "\(policy), new: \(isNew)")
+            let favourites = try other.existingObject(with: twin.isDetached ? ada.id : twin.id).toMany("favourites")
+            #expect(try names(favourites) == ["red"])
+        }
+    }
+
+    @Test(arguments: [MergePolicy.mergeByPropertyObjectTrump, .overwrite])
+    func `a row is not made to hold values that its entity has not`(policy: MergePolicy) throws {
+        let office = try Office()
+        let first = try office.person("Ada", entity: policy == .overwrite ? "Manager" : "Person")
+        try first.setAttribute("email", .string("a@b"))
+        try office.context.save()
+        let before = try office.sql("SELECT * FROM ZPERSON")
+        let other = try office.elsewhere()
+        other.mergePolicy = policy
+        let twin = try office.person("Twin", other, entity: policy == .overwrite ? "Person" : "Manager")
+        try twin.setAttribute("email", .string("a@b"))
+        #expect {
+            try other.save()
+        } throws: { error in
+            guard let error = error as? MergeConflictError else { return false }
+            return error.coreData.number == 133021 && "\(error)".contains("An object of Person cannot hold")
+        }
+        #expect(try office.sql("SELECT * FROM ZPERSON") == before && twin.isInserted)
+        // What the error says to do.
+        try other.delete(other.existingObject(with: first.id))
+        try other.save()
+        #expect(try office.sql("SELECT ZNAME FROM ZPERSON") == "Twin")
+    }
+
+    @Test func `of two new objects the one stays that can hold the values of both`() throws {
+        for entities in [["Person", "Manager"], ["Manager", "Person"]] {
+            let office = try Office()
+            office.context.mergePolicy = .mergeByPropertyObjectTrump
+            for entity in entities {
+                let person = try office.person(entity, entity: entity)
+                try person.setAttribute("email", .string("a@b"))
+                if entity == "Manager" { try person.setAttribute("budget", .decimal("7")) }
+            }
+            try office.context.save()
+            #expect(try office.sql("SELECT count(*), max(ZBUDGET) FROM ZPERSON") == "1|7")
+        }
+    }
 }

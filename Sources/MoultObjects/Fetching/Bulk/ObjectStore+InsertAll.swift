@@ -6,45 +6,50 @@ extension ObjectStore {
     ///
     /// A property that a row does not name has its default value. Rules of validation are not asked.
     ///
-    /// - Parameter next: the next row, by the names of attributes and to-one relationships; nil at the end. Only some
-    ///   thousand rows are in memory at once.
-    /// - Returns: the new objects, one for each row.
+    /// - Parameters:
+    ///   - policy: what becomes of a row whose unique values another has. By the policies that let the object win, what the
+    ///     row names is set of the other; by those that let the store win, the row is left out.
+    ///   - next: the next row, by the names of attributes and to-one relationships; nil at the end. Only some thousand
+    ///     rows are in memory at once.
+    /// - Returns: the new and changed objects, in the order of the rows.
     /// - Throws: `usage` for a property that the entity does not have; `dataConflict` for a value of another type and
     ///   for nil if a value is required, with the number of the row; `SaveConflicts` if a uniqueness constraint would
     ///   be broken; nothing is inserted then.
     package func insertAll(
-        _ entityName: String, author: String? = nil, contextName: String? = nil,
+        _ entityName: String, policy: MergePolicy = .error, author: String? = nil, contextName: String? = nil,
         next: () throws -> [String: ExpressionValue]?
     ) throws -> [ObjectID] {
         let entity = try columns(of: entityName)
         let rows = BulkRows(entity)
         return try writing(author: author, contextName: contextName) {
             var inserted: [ObjectID] = []
-            var changes = ObjectChanges()
+            var part = BulkPart()
             func write() throws {
-                _ = try ObjectSave(changes, in: self).run()
-                changes.inserted.removeAll(keepingCapacity: true)
+                try part.write(to: self, policy)
+                inserted += part.written
+                part = BulkPart()
             }
+            var count = 0
             while let row = try next() {
                 let key = try writer.keys.next(for: entity.root, table: entity.table)
                 let id = id(entityName, key: key)
-                let values = try rows.values(row, number: inserted.count + 1)
-                changes.inserted.append(ObjectChanges.Insertion(id: id, values: values))
-                inserted.append(id)
-                if changes.inserted.count == 4_096 { try write() }
+                count += 1
+                let values = try rows.values(row, number: count)
+                part.add(id, values, named: policy == .error ? [] : row.keys.sorted())
+                if part.written.count == 4_096 { try write() }
             }
             try write()
             return inserted
         }
     }
 
-    /// As ``insertAll(_:author:contextName:next:)``, of rows that are all there.
+    /// As ``insertAll(_:policy:author:contextName:next:)``, of rows that are all there.
     package func insertAll(
-        _ entityName: String, _ rows: some Sequence<[String: ExpressionValue]>, author: String? = nil,
-        contextName: String? = nil
+        _ entityName: String, _ rows: some Sequence<[String: ExpressionValue]>, policy: MergePolicy = .error,
+        author: String? = nil, contextName: String? = nil
     ) throws -> [ObjectID] {
         var iterator = rows.makeIterator()
-        return try insertAll(entityName, author: author, contextName: contextName) { iterator.next() }
+        return try insertAll(entityName, policy: policy, author: author, contextName: contextName) { iterator.next() }
     }
 }
 
@@ -79,5 +84,93 @@ private struct BulkRows {
             if let target, target.isRequired { throw target.missing(in: "row \(number)") }
         }
         return values
+    }
+}
+
+/// Rows that are inserted together, and what becomes of those whose unique values others have.
+private struct BulkPart {
+    private var changes = ObjectChanges()
+    /// The properties that a row names, by its object.
+    private var names: [ObjectID: [String]] = [:]
+    /// What rows set of objects that the store has.
+    private var updates: [ObjectID: [String: ObjectValue]] = [:]
+    /// The objects of the rows, in their order.
+    private(set) var written: [ObjectID] = []
+
+    mutating func add(_ id: ObjectID, _ values: [ObjectValue?], named: [String]) {
+        changes.inserted.append(ObjectChanges.Insertion(id: id, values: values))
+        if !named.isEmpty { names[id] = named }
+        written.append(id)
+    }
+
+    mutating func write(to store: ObjectStore, _ policy: MergePolicy) throws {
+        var attempts = 0
+        while true {
+            do {
+                _ = try ObjectSave(changes, in: store).run()
+                return
+            } catch let found as SaveConflicts {
+                attempts += 1
+                guard policy != .error, attempts < 16, try resolve(found.conflicts, policy, store) else { throw found }
+            }
+        }
+    }
+
+    /// - Returns: false if the rows cannot be put together.
+    private mutating func resolve(
+        _ conflicts: [SaveConflicts.Conflict], _ policy: MergePolicy, _ store: ObjectStore
+    ) throws -> Bool {
+        let storeWins = policy == .mergeByPropertyStoreTrump || policy == .rollback
+        let places = Dictionary(changes.inserted.enumerated().map { ($1.id, $0) }) { first, _ in first }
+        var keepers: [ObjectID: ObjectID] = [:]
+        for case .constraint(_, let ids, let stored) in conflicts {
+            let rows = ids.filter { places[$0] != nil && keepers[$0] == nil }
+            guard rows.count == ids.count, let keeper = stored?.id ?? rows.first else { continue }
+            for row in rows where row != keeper {
+                // A row has the properties of its own entity only.
+                guard store.isEntity(keeper, below: row) else { return false }
+                keepers[row] = keeper
+                if !storeWins, let place = places[row] { try set(place, of: keeper, at: places[keeper], in: store) }
+            }
+        }
+        guard !keepers.isEmpty else { return false }
+        changes.inserted.removeAll { keepers[$0.id] != nil }
+        changes.updated = updates.map { ObjectChanges.Update(id: $0, version: nil, values: $1) }
+        written = written.compactMap { id in
+            guard let keeper = keepers[id] else { return id }
+            return storeWins && places[keeper] == nil ? nil : keeper
+        }.unique()
+        return true
+    }
+
+    /// Sets what a row names of another.
+    private mutating func set(_ row: Int, of keeper: ObjectID, at place: Int?, in store: ObjectStore) throws {
+        let insertion = changes.inserted[row]
+        let shape = try store.columns(of: insertion.id.entityName).shape
+        for name in names[insertion.id] ?? [] {
+            guard let position = shape.position(of: name) else { continue }
+            if let place {
+                changes.inserted[place].values[position] = insertion.values[position]
+                names[keeper, default: []].append(name)
+            } else {
+                let none: ObjectValue = shape.properties[position].isRelationship ? .toOne(nil) : .attribute(nil)
+                updates[keeper, default: [:]][name] = insertion.values[position] ?? none
+            }
+        }
+    }
+}
+
+extension ObjectStore {
+    /// Whether one object has all the properties of another.
+    fileprivate func isEntity(_ id: ObjectID, below other: ObjectID) -> Bool {
+        if id.entityName == other.entityName { return true }
+        guard let entity = model.entity(id.entityName), let above = model.entity(other.entityName) else { return false }
+        return model.isKind(entity, of: above)
+    }
+}
+
+extension EntityShape.Property {
+    fileprivate var isRelationship: Bool {
+        if case .relationship = self { true } else { false }
     }
 }

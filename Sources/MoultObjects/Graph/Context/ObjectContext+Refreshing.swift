@@ -63,6 +63,29 @@ extension ObjectContext {
         }
     }
 
+    /// Reads again what the store, or the parent, holds of the unchanged objects that somebody holds. One whose row is gone
+    /// leaves the context with its values.
+    package func readUnchangedAgain() throws {
+        try lock.withLock {
+            try settle()
+            let known = registry.values.compactMap(\.object).filter {
+                !$0.isPending && $0.state.isDisjoint(with: [.fault, .detached])
+            }
+            guard !known.isEmpty else { return }
+            var gone = Dictionary(known.map { ($0.identity, $0) }) { first, _ in first }
+            for snapshot in try source.snapshots(of: known.map(\.identity)) {
+                guard let object = gone.removeValue(forKey: snapshot.id) else { continue }
+                if object.version != snapshot.version {
+                    object.becomeFault()
+                    object.fill(snapshot)
+                } else {
+                    object.forgetLists()
+                }
+            }
+            for object in gone.values { try drop(object) }
+        }
+    }
+
     /// Refreshes every object of the context; changes stay.
     package func refreshAll() throws {
         try lock.withLock {
@@ -146,5 +169,16 @@ extension ObjectContext {
             }
             if leads { object.becomeFault() }
         }
+    }
+}
+
+extension Object {
+    /// Has the lists of an unchanged object read again when they are asked for.
+    fileprivate func forgetLists() {
+        committed = []
+        for case let link? in kind.links where link.isToMany && !kind.transient.contains(link.position) {
+            values[link.position] = nil
+        }
+        committed = values
     }
 }

@@ -19,6 +19,8 @@ package struct MergeConflictError: Error, Sendable {
         /// What the first object holds here and what the store does, of each property that differs.
         package let ours: [String: ObjectValue]
         package let stored: [String: ObjectValue]
+        /// The entity of the object that would stay, where it lacks properties of one that would go in its favour.
+        package var stayingEntity: String?
     }
 
     /// Core Data's constant and number: 133021 where a constraint is among the conflicts, otherwise 133020.
@@ -31,8 +33,9 @@ package struct MergeConflictError: Error, Sendable {
 extension MergeConflictError: CustomStringConvertible {
     package var description: String {
         let sentences = conflicts.map(\.description).joined(separator: " ")
-        return "\(sentences) (\(coreData.constant) \(coreData.number)) Refresh the objects and save again, or choose a "
-            + "merge policy."
+        let code = "\(sentences) (\(coreData.constant) \(coreData.number))"
+        if conflicts.contains(where: { $0.stayingEntity != nil }) { return code }
+        return "\(code) Refresh the objects and save again, or choose a merge policy."
     }
 }
 
@@ -41,7 +44,11 @@ extension MergeConflictError.Conflict: CustomStringConvertible {
         let object = objects.map(\.description).joined(separator: ", ")
         if !constraint.isEmpty {
             let other = storedID.map { " as \($0) in the store" } ?? ""
-            return "\(object) would have the same \(constraint.joined(separator: ", "))\(other)."
+            let names = constraint.joined(separator: ", ")
+            let sentence = "\(object) would have the same \(names)\(other)."
+            guard let stayingEntity else { return sentence }
+            return "\(sentence) An object of \(stayingEntity) cannot hold the values of both: give one of them another "
+                + "\(names), or delete one of them in this save."
         }
         if let storedID, storedVersion == nil {
             return "\(ours.keys.joined()) of \(object) leads to \(storedID), which is gone from the store."

@@ -3,17 +3,44 @@ import MoultModel
 extension ObjectContext {
     /// Whether the save can be tried again: the policy has an answer, or all conflicts are of new objects to upsert.
     func resolves(_ conflicts: [SaveConflicts.Conflict]) -> Bool {
-        if mergePolicy != .error, upserting == nil { return true }
-        return conflicts.allSatisfy { conflict in
-            guard upserting != nil, case .constraint(_, let ids, let stored) = conflict else {
+        conflicts.allSatisfy { conflict in
+            guard upserting != nil || mergePolicy != .error, case .constraint(_, let ids, let stored) = conflict else {
                 return mergePolicy != .error
             }
-            let saved = ids.compactMap { registry[$0]?.object }.filter {
-                $0.isPending && !$0.state.contains(.deleted) && !$0.state.contains(.inserted)
-            }
-            return saved.count + (stored == nil ? 0 : 1) < 2
+            let objects = contenders(ids)
+            guard stayingEntity(objects, stored) == nil else { return false }
+            let saved = objects.filter { !$0.state.contains(.inserted) }
+            return upserting == nil || saved.count + (stored == nil ? 0 : 1) < 2
         }
     }
+
+    private func contenders(_ ids: [ObjectID]) -> [Object] {
+        ids.compactMap { registry[$0]?.object }.filter { $0.isPending && !$0.state.contains(.deleted) }
+    }
+
+    /// The entity of the object that would stay, where it lacks properties of one that would go in its favour: a row keeps
+    /// its entity, so their values would be lost.
+    private func stayingEntity(_ objects: [Object], _ stored: ObjectSnapshot?) -> String? {
+        let takesOver = mergePolicy == .mergeByPropertyObjectTrump || mergePolicy == .overwrite
+        guard upserting != nil || takesOver else { return nil }
+        guard let keeper = stored?.id.entityName ?? keeper(among: objects)?.entityName else { return nil }
+        for object in objects where object.state.contains(.inserted) || stored != nil {
+            let goes = object.state.contains(.inserted) && !deletesKeeper(isStored: stored != nil)
+            let (staying, going) = goes ? (keeper, object.entityName) : (object.entityName, keeper)
+            if !isEntity(staying, below: going) { return staying }
+        }
+        return nil
+    }
+
+    private func isEntity(_ name: String, below ancestor: String) -> Bool {
+        if name == ancestor { return true }
+        let model = coordinator.model
+        guard let entity = model.entity(name), let other = model.entity(ancestor) else { return false }
+        return model.isKind(entity, of: other)
+    }
+
+    /// Whether a new object takes the place of the store's.
+    private func deletesKeeper(isStored: Bool) -> Bool { isStored && upserting == nil && mergePolicy == .overwrite }
 
     /// Changes the objects in conflict as the merge policy says, so that the save can be tried again.
     func resolve(_ conflicts: [SaveConflicts.Conflict]) throws {
@@ -62,14 +89,14 @@ extension ObjectContext {
     // MARK: - Constraints
 
     private func resolveConstraint(_ properties: [String], _ ids: [ObjectID], _ stored: ObjectSnapshot?) throws {
-        var objects = ids.compactMap { registry[$0]?.object }.filter { $0.isPending && !$0.state.contains(.deleted) }
+        var objects = contenders(ids)
         guard let keeper = try keeper(among: objects, stored) else { return }
         objects.removeAll { $0 === keeper }
         for object in objects {
             if object.state.contains(.inserted) {
                 try give(object, to: keeper, isStored: stored != nil)
             } else if mergePolicy == .mergeByPropertyObjectTrump || mergePolicy == .overwrite, stored != nil {
-                try delete(keeper)
+                try replace(keeper, by: object)
             } else {
                 let positions =
                     try mergePolicy == .rollback
@@ -80,18 +107,25 @@ extension ObjectContext {
         try settle()
     }
 
-    /// The object that stays: the store's, otherwise the one that was saved before, otherwise by policy the first or
-    /// the last.
+    /// The object that stays: the store's, otherwise one of those in the save.
     private func keeper(among objects: [Object], _ stored: ObjectSnapshot?) throws -> Object? {
-        if let stored {
-            let object = try adopt(stored)
-            try object.fire()
-            return object
+        guard let stored else { return keeper(among: objects) }
+        if let known = registry[stored.id]?.object, !known.isPending, known.version != stored.version {
+            known.becomeFault()
         }
+        let object = try adopt(stored)
+        try object.fire()
+        return object
+    }
+
+    /// The one that was saved before, otherwise by policy the first or the last, of those that have the properties of all.
+    private func keeper(among objects: [Object]) -> Object? {
         if let saved = objects.first(where: { !$0.state.contains(.inserted) }) { return saved }
-        if upserting != nil { return objects.first }
+        let able = objects.filter { one in objects.allSatisfy { isEntity(one.entityName, below: $0.entityName) } }
+        let candidates = able.isEmpty ? objects : able
+        if upserting != nil { return candidates.first }
         switch mergePolicy {
-        case .mergeByPropertyObjectTrump, .overwrite: return objects.last
+        case .mergeByPropertyObjectTrump, .overwrite: return candidates.last
         case .mergeByPropertyStoreTrump, .rollback, .error: return objects.first
         }
     }
@@ -99,13 +133,15 @@ extension ObjectContext {
     /// Ends a new object in favour of one with the same unique values.
     private func give(_ object: Object, to keeper: Object, isStored: Bool) throws {
         if let upserting {
-            try keeper.takeAll(object, in: self)
-            upserting(object, keeper)
-            return try delete(object)
+            return try recordingUpsert(of: object) {
+                try keeper.takeAll(object, in: self)
+                upserting(object, keeper)
+                try delete(object)
+                try settle()
+            }
         }
+        if deletesKeeper(isStored: isStored) { return try replace(keeper, by: object) }
         switch mergePolicy {
-        case .overwrite where isStored:
-            return try delete(keeper)
         case .mergeByPropertyObjectTrump, .overwrite:
             // Of two new objects the later one stays, with its own values.
             try keeper.takeOver(object, winning: isStored, in: self)
@@ -117,6 +153,14 @@ extension ObjectContext {
         try delete(object)
     }
 
+    /// Deletes the store's object in favour of one of the save, which takes its places in relationships: nothing else is
+    /// deleted with it.
+    private func replace(_ keeper: Object, by object: Object) throws {
+        guard !keeper.state.contains(.deleted) else { return }
+        try object.inherit(from: keeper, in: self)
+        try delete(keeper)
+    }
+
     // MARK: - The error
 
     func conflictError(_ conflicts: [SaveConflicts.Conflict]) -> MergeConflictError {
@@ -126,7 +170,7 @@ extension ObjectContext {
                 case .version(let id, let expected, let stored):
                     described([id], [], expected, stored)
                 case .constraint(let properties, let ids, let stored):
-                    described(ids, properties, nil, stored)
+                    described(ids, properties, nil, stored, stayingEntity(contenders(ids), stored))
                 case .missingDestination(let id, let name, let destination):
                     MergeConflictError.Conflict(
                         objects: [id], constraint: [], expectedVersion: nil, storedID: destination, storedVersion: nil,
@@ -135,13 +179,14 @@ extension ObjectContext {
             })
     }
 
-    private func described(_ ids: [ObjectID], _ constraint: [String], _ expected: Int64?, _ stored: ObjectSnapshot?)
-        -> MergeConflictError.Conflict
-    {
+    private func described(
+        _ ids: [ObjectID], _ constraint: [String], _ expected: Int64?, _ stored: ObjectSnapshot?,
+        _ stayingEntity: String? = nil
+    ) -> MergeConflictError.Conflict {
         let (ours, theirs) = differences(ids.first.flatMap { registry[$0]?.object }, stored)
         return MergeConflictError.Conflict(
             objects: ids, constraint: constraint, expectedVersion: expected, storedID: stored?.id,
-            storedVersion: stored?.version, ours: ours, stored: theirs)
+            storedVersion: stored?.version, ours: ours, stored: theirs, stayingEntity: stayingEntity)
     }
 
     private func differences(_ object: Object?, _ stored: ObjectSnapshot?) -> (
@@ -189,5 +234,26 @@ extension Object {
             put(value, at: position)
         }
         try takeOver(other, winning: true, in: context)
+    }
+
+    /// Takes the destinations of an object that is to be deleted, which has none then. A to-one relationship of its own
+    /// stays.
+    fileprivate func inherit(from other: Object, in context: ObjectContext) throws {
+        for case let link? in other.kind.links where !other.kind.transient.contains(link.position) {
+            let own = shape.position(of: link.name).flatMap { kind.links[$0] }
+            if link.isToMany {
+                for id in try other.list(link) where id != identity && id != other.identity {
+                    guard let own, let object = try context.loaded(id) else { continue }
+                    try append(object, to: own, in: context)
+                }
+                try other.setList(link, [], in: context)
+            } else if let id = try other.destination(link) {
+                try other.setDestination(link, nil, in: context)
+                guard let own, id != identity, id != other.identity, try destination(own) == nil,
+                    try context.loaded(id) != nil
+                else { continue }
+                try setDestination(own, id, in: context)
+            }
+        }
     }
 }

@@ -18,6 +18,8 @@ final class ChangeRecorder {
     var isPaused = false
     /// What became of temporary identities since recording began: steps name objects by the identities of their time.
     private var permanent: [ObjectID: ObjectID] = [:]
+    /// What the ends of new objects changed whose values others took, by object.
+    private var upserts: [ObjectIdentifier: ChangeStep] = [:]
     private var origins: [Origin] = []
     private var places: [ObjectIdentifier: Int] = [:]
 
@@ -40,7 +42,20 @@ final class ChangeRecorder {
 
     func noteIdentities(_ identities: [ObjectID: ObjectID]) { permanent.merge(identities) { $1 } }
 
+    /// Keeps what `body` changes, to be taken back with the insertion of the object that it ends.
+    func noteUpsert(of object: Object, _ body: () throws -> Void) rethrows {
+        let wasPaused = isPaused
+        isPaused = false
+        defer { isPaused = wasPaused }
+        try body()
+        upserts[ObjectIdentifier(object)] = takeStep()
+    }
+
+    /// What the end of an object changed whose values another took.
+    func takeUpsert(of object: Object) -> ChangeStep? { upserts.removeValue(forKey: ObjectIdentifier(object)) }
+
     func forget() {
+        upserts = [:]
         origins = []
         places = [:]
         permanent = [:]

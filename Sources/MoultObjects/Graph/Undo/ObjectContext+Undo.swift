@@ -31,8 +31,12 @@ extension ObjectContext {
         try lock.withLock {
             try settle()
             var leaving: [Object] = []
+            let upserts = step.changes.reversed().compactMap { change in
+                change.reversal == .insertion && !change.object.isThere ? recorder?.takeUpsert(of: change.object) : nil
+            }
+            let changes = upserts.flatMap(\.changes) + step.changes
             // An object that the step has changed and that is gone was deleted by others.
-            for change in step.changes where change.object.isThere || change.after == nil {
+            for change in changes where change.object.isThere || change.after == nil {
                 if let values = change.before {
                     try change.object.take(values, over: change.object.isThere ? change.after : nil, in: self)
                 } else {
@@ -42,7 +46,7 @@ extension ObjectContext {
             try remove(leaving)
             forgetEqualChanges()
             takeChangeStep()
-            return step.changes.map { ($0.object, $0.reversal) }
+            return changes.map { ($0.object, $0.reversal) }
         }
     }
 
@@ -75,6 +79,12 @@ extension ObjectContext {
             object.state.subtract([.updated, .listed])
         }
         changed.removeAll { !$0.state.contains(.listed) }
+    }
+
+    /// Runs what ends a new object in favour of another, so that an undo of the insertion takes that back too.
+    func recordingUpsert(of object: Object, _ body: () throws -> Void) rethrows {
+        guard let recorder else { return try body() }
+        try recorder.noteUpsert(of: object, body)
     }
 
     /// Runs what changes objects without being a change that anybody could take back.
