@@ -25,7 +25,8 @@ extension ModelContext {
         NotificationCenter.default.post(name: Self.didSave, object: self, userInfo: saved.userInfo)
     }
 
-    /// Gives up every change since the last save; what had changed is read from the store again. Models that were never saved leave the context with their values.
+    /// Gives up every change since the last save; the models show what the store holds now. Models that were never saved,
+    /// and those whose rows are gone, leave the context with their values.
     public func rollback() {
         forgetUndo()
         graph.rollback()
@@ -111,17 +112,10 @@ extension ModelGraph {
                 }
             }
         }
-        let saved = (objects.updatedObjects + objects.deletedObjects).filter { !$0.id.isTemporary }
         objects.rollback()
         refusals = [:]
         faults = []
-        readAgain(saved)
-    }
-
-    /// Reads what the store holds by now, which may be more than what these objects were changed over. What cannot be
-    /// read now is read when it is asked for.
-    private func readAgain(_ saved: [Object]) {
-        for object in saved { try? objects.refresh(object, mergingChanges: false) }
-        _ = try? objects.batch(saved.filter { $0.face != nil }.map(\.id))
+        // What cannot be read now is read when it is asked for, or stays as it was.
+        try? objects.readUnchangedAgain()
     }
 }

@@ -79,21 +79,30 @@ final class ModelGraph {
             let backing = model.persistentBackingData as? ObjectBacking,
             let binding = try? backing.graph.stack.binding(object.entityName)
         else { return }
-        if let position {
+        for model in backing.models {
+            guard let position else {
+                for property in binding.distinctProperties { property.noteChange(model) }
+                continue
+            }
             if binding.properties.indices.contains(position) { binding.properties[position]?.noteChange(model) }
-        } else {
-            for property in binding.distinctProperties { property.noteChange(model) }
         }
     }
 
     // MARK: - Upserts
 
-    /// A new object's values go to the one that has its unique values; its model shows that one from now on, unless
-    /// another does.
+    /// A new object's values go to the one that has its unique values; its model shows that one from now on, next to the
+    /// model that does already.
     private func upsert(_ new: Object, _ kept: Object) {
-        guard kept.face == nil, let model = new.face as? any PersistentModel else { return }
+        guard let model = new.face as? any PersistentModel, let backing = model.persistentBackingData as? ObjectBacking,
+            let binding = try? binding(kept.entityName)
+        else { return }
+        let models = backing.models
         new.face = nil
-        model.persistentBackingData = ObjectBacking(kept, self)
-        kept.face = model
+        if kept.face == nil, type(of: model) == binding.type {
+            model.persistentBackingData = ObjectBacking(kept, self)
+            kept.face = model
+        }
+        guard let first = try? self.model(for: kept) else { return }
+        for model in models { ObjectBacking.show(model, next: first) }
     }
 }

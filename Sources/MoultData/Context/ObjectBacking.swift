@@ -14,10 +14,30 @@ final class ObjectBacking: BackingData {
     /// Where the to-one relationships of an object lead that was never saved: those that may not be empty, and all of
     /// them when it is rolled back.
     var lastDestinations: [String: any PersistentModel] = [:]
+    /// The model that the context has for the object, where this is of another: of one that was inserted with the unique
+    /// values of the object.
+    private let first: (any PersistentModel)?
+    /// The others that show the object, of the context's model.
+    private var others: [WeakReference<AnyObject>] = []
 
-    init(_ object: Object, _ graph: ModelGraph) {
+    init(_ object: Object, _ graph: ModelGraph, next first: (any PersistentModel)? = nil) {
         self.object = object
         self.graph = graph
+        self.first = first
+    }
+
+    /// Has a model show what another one shows.
+    static func show(_ model: any PersistentModel, next first: any PersistentModel) {
+        guard model !== first, let backing = first.persistentBackingData as? ObjectBacking else { return }
+        model.persistentBackingData = ObjectBacking(backing.object, backing.graph, next: first)
+        backing.others = backing.others.filter { $0.object != nil } + [WeakReference(model as AnyObject)]
+    }
+
+    /// Every model that shows the object, the context's first.
+    var models: [any PersistentModel] {
+        guard let main = first ?? (object.face as? any PersistentModel) else { return [] }
+        guard let backing = main.persistentBackingData as? ObjectBacking, !backing.others.isEmpty else { return [main] }
+        return [main] + backing.others.compactMap { $0.object as? any PersistentModel }
     }
 
     var persistentModelID: PersistentIdentifier {
@@ -155,11 +175,22 @@ final class ObjectBacking: BackingData {
             guard try object.changing(body) else { return }
             if !graph.refusals.isEmpty { graph.refusals[ObjectIdentifier(object)]?[key] = nil }
             keep()
+            noteOthers(key)
             graph.noteObservers()
         } catch let error as MigrationError {
             refuse(key, error)
         } catch {
             refuse(key, MigrationError(.internal, "\(error)", place: key, remedy: "Report it."))
+        }
+    }
+
+    /// Tells those who observe another model of the object of a change.
+    private func noteOthers(_ key: String) {
+        guard first != nil || !others.isEmpty, let binding = try? graph.binding(object.entityName) else { return }
+        for property in binding.distinctProperties where property.name == key || property.paths.contains(key) {
+            for model in models where model.persistentBackingData as? ObjectBacking !== self {
+                property.noteChange(model)
+            }
         }
     }
 

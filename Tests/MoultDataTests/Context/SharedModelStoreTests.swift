@@ -65,6 +65,34 @@ import Testing
         #expect(try context.fetchCount(FetchDescriptor<Book>()) == 1)
     }
 
+    @Test func `rollback reads what another process saved, also of what has no changes`() throws {
+        let context = ModelContext(container)
+        let (book, shelf) = (try emma(context), try #require(try context.all(Shelf.self).first))
+        let titles = shelf.books.map(\.title).sorted()
+        let here = book.title
+        let other = ModelContext(
+            try ModelContainer(
+                for: Schema(versionedSchema: Bookshop.self), configurations: .init(url: URL(fileURLWithPath: path))))
+        let there = try emma(other)
+        there.title = "theirs"
+        try #require(try other.all(Shelf.self).first).books.append(Book("new there"))
+        try other.save()
+        #expect(book.title == here)
+        context.rollback()
+        #expect(book.title == "theirs")
+        #expect(shelf.books.map(\.title).sorted() == (titles.filter { $0 != here } + ["new there", "theirs"]).sorted())
+        // What it reads is what the next save is made over.
+        book.pages = 7
+        try context.save()
+        #expect(try SQLiteShell.run(path, "SELECT ZPAGES FROM ZBOOK WHERE ZTITLE = 'theirs'") == "7\n")
+        other.delete(there)
+        other.rollback()
+        other.delete(there)
+        try other.save()
+        context.rollback()
+        #expect(book.modelContext == nil && book.title == "theirs")
+    }
+
     @Test func `a save waits for a writer, and is whole or nothing`() throws {
         let context = ModelContext(container)
         let shelf = try #require(try context.all(Shelf.self).first)

@@ -1,5 +1,6 @@
 import Foundation
 import MoultData
+import TestSupport
 import Testing
 
 /// What changes in a context is undone and redone, before and after its save.
@@ -60,6 +61,48 @@ import Testing
         try context.save()
         let found = try ModelContext(container).all(Book.self)
         #expect(found.map(\.persistentModelID) == [id] && found.first?.shelf?.code == "A")
+    }
+
+    @Test func `an insertion that changed a row by its unique value is undone as a whole`() throws {
+        let folder = try ScratchFolder()
+        let path = folder.path + "/shop.store"
+        let container = try ModelContainer(
+            for: Schema(versionedSchema: Bookshop.self), configurations: .init(url: URL(fileURLWithPath: path)))
+        let context = ModelContext(container)
+        let sql = {
+            try SQLiteShell.run(
+                path,
+                "SELECT ZCODE, ZROOM FROM ZSHELF ORDER BY ZCODE; "
+                    + "SELECT ZTITLE, ZCODE FROM ZBOOK LEFT JOIN ZSHELF ON ZSHELF.Z_PK = ZBOOK.ZSHELF ORDER BY ZTITLE")
+        }
+        let (shelf, other) = (Shelf(code: "A", room: "cellar"), Shelf(code: "B"))
+        let moved = Book("Sanditon")
+        shelf.books = [Book("Emma")]
+        other.books = [moved]
+        context.insert(shelf)
+        context.insert(other)
+        try context.save()
+        let before = try sql()
+        #expect(before == "A|cellar\nB|hall\nEmma|A\nSanditon|B\n")
+        context.undoManager = manager
+        let again = Shelf(code: "A", room: "roof")
+        grouped {
+            again.books = [Book("Persuasion"), moved]
+            context.insert(again)
+        }
+        try context.save()
+        let after = "A|roof\nB|hall\nEmma|A\nPersuasion|A\nSanditon|A\n"
+        #expect(try sql() == after)
+        manager.undo()
+        #expect(shelf.room == "cellar" && shelf.books.map(\.title) == ["Emma"] && other.books == [moved])
+        try context.save()
+        #expect(try sql() == before)
+        manager.redo()
+        try context.save()
+        #expect(try sql() == after && again.room == "roof")
+        manager.undo()
+        try context.save()
+        #expect(try sql() == before)
     }
 
     @Test func `an observer is told of what an undo changes`() throws {

@@ -28,7 +28,7 @@ enum Merging: VersionedSchema {
 ///   in the main context, object by object in the other.
 /// - So a save of the main context writes its own changes over what the other context saved. Otherwise a save fails if an
 ///   object that was changed or deleted in it was saved or deleted elsewhere since it was read; then nothing is saved.
-/// - After a rollback, the objects that were changed are as the store has them.
+/// - After a rollback, all objects are as the store has them.
 @MainActor final class MergingRun {
     struct Difference: Error, CustomStringConvertible {
         let description: String
@@ -129,7 +129,7 @@ enum Merging: VersionedSchema {
     private func rollback(_ writer: Writer) {
         note(writer, "rollback")
         writer.context.rollback()
-        for key in Set(writer.own.keys).union(writer.deleted) {
+        for key in writer.base.keys {
             writer.base[key] = stored[key]
             if stored[key] == nil { writer.held[key] = nil }
         }
