@@ -26,6 +26,8 @@ package struct StoreOpening {
     package var adopting: ((StoreSnapshot, ModelVersions) throws -> ModelVersions)?
     /// Called before anything is done to a store that is behind, with the names of its version and of the one aimed at.
     package var willMigrate: ((_ from: String, _ to: String) throws -> Void)?
+    /// Called with a store that is to be migrated, before anything is done to it.
+    package var checkValues: ((Connection) throws -> Void)?
     /// How the app allows what is refused.
     package var remedies = MigrationRemedies.description
     package var system: any System = POSIXSystem()
@@ -196,6 +198,7 @@ extension StoreOpening {
         let versions = try versions(for: snapshot, addingStagesTo: &registry)
         if try fits(snapshot, versions) { return nil }
         try checkMayMigrate(path, snapshot, versions)
+        if let checkValues { try StoreProbe.read(path, system: system) { try checkValues($0.connection) } }
         if let willMigrate {
             let start = place(of: snapshot.hashes, snapshot.metadata, in: versions)
             try willMigrate(start?.version.name ?? "", target(in: versions) ?? "")

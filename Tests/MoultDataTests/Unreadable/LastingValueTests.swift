@@ -79,6 +79,57 @@ import Testing
         #expect((1...5).contains(refused), "\(Self.writes[write].0)")
     }
 
+    enum Before: VersionedSchema {
+        static let versionIdentifier = Schema.Version(1, 0, 0)
+        static var models: [any PersistentModel.Type] { [Trip.self] }
+        struct Stop: Codable, Equatable { var a = 1 }
+
+        @Model final class Trip {
+            var number: Int
+            var first = Stop()
+            var stops: [Stop] = []
+            init(_ number: Int) { self.number = number }
+        }
+    }
+
+    /// The struct has gained a field: a column of `first`, which makes it a migration, and a key in `stops`.
+    enum After: VersionedSchema {
+        static let versionIdentifier = Schema.Version(2, 0, 0)
+        static var models: [any PersistentModel.Type] { [Trip.self] }
+        struct Stop: Codable, Equatable {
+            var a = 1
+            var b = 5
+        }
+
+        @Model final class Trip {
+            var number: Int
+            var first = Stop()
+            var stops: [Stop] = []
+            init(_ number: Int) { self.number = number }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a store is not migrated to types that cannot decode it`(isEmpty: Bool) throws {
+        let before = try context(Before.Trip.self)
+        let trip = Before.Trip(1)
+        if !isEmpty { trip.stops = [.init(a: 2)] }
+        before.insert(trip)
+        try before.save()
+        let shape = "SELECT sql FROM sqlite_master WHERE name = 'ZTRIP'; SELECT hex(ZSTOPS) FROM ZTRIP"
+        let old = try SQLiteShell.run(url.path, shape)
+        if isEmpty {
+            #expect(try context(After.Trip.self).fetch(FetchDescriptor<After.Trip>()).map(\.stops) == [[]])
+        } else {
+            let error = #expect(throws: SwiftDataError.self) { _ = try context(After.Trip.self) }
+            #expect(
+                error?.message.contains("Trip.stops holds JSON that Stop cannot decode") == true,
+                "\(String(describing: error))")
+            #expect(try SQLiteShell.run(url.path, shape) == old)
+            #expect(try context(Before.Trip.self).fetch(FetchDescriptor<Before.Trip>()).map(\.stops.count) == [1])
+        }
+    }
+
     @Test func `a missing file of an optional property reads as nil, and the row keeps its name`() throws {
         let context = try context(Photo.self)
         for number in 1...2 { context.insert(Photo(number, Data(repeating: 7, count: 300_000))) }

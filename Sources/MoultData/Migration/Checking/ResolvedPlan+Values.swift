@@ -1,6 +1,7 @@
 import Foundation
 import MoultModel
 import MoultObjects
+import MoultSQLite
 
 // A value that lies in its column as JSON is as its type has written it. No hash tells what is in it, and no lightweight
 // stage converts it: a later type has to decode it, or code has to.
@@ -83,6 +84,44 @@ enum StoredJSON {
             return nil
         }
         return decode(type)
+    }
+
+    /// Without a plan nothing is known of the types that wrote a store: the first value of each property tells.
+    ///
+    /// - Throws: `dataConflict` for one that the schema's type cannot decode for lack of a key, or because one is of another
+    ///   type. After the migration no row of it could be fetched, and the app that wrote it could not go back.
+    static func check(_ connection: Connection, against types: [String: any PersistentModel.Type]) throws {
+        let columns = Dictionary(
+            try connection.catalogue().tables.filter { !$0.isVirtual }.map { table in
+                (table.name, Set(try connection.columns(of: table.name).map(\.name)))
+            }
+        ) { first, _ in first }
+        for (entity, model) in types.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+            for property in model.schemaMetadata.properties where property.isInJSON {
+                let column = "Z" + (property.declared.originalName ?? property.name).uppercased()
+                guard let type = withoutOptionals(property.valueType) as? any Decodable.Type else { continue }
+                // Subentities lie in the table of their root.
+                for table in columns.keys.sorted() where columns[table]?.isSuperset(of: [column, "Z_ENT"]) == true {
+                    let bytes = try connection.value(
+                        "SELECT \(column.quotedName) FROM \(table.quotedName) WHERE typeof(\(column.quotedName)) = 'blob' "
+                            + "AND Z_ENT = (SELECT Z_ENT FROM Z_PRIMARYKEY WHERE Z_NAME = ?) LIMIT 1", [.text(entity)])?
+                        .blob
+                    guard let bytes, let reason = reason(type, bytes) else { continue }
+                    let element = ValueForm.elements(of: type, type)?.0 ?? type
+                    throw undecodable("\(entity).\(property.name)", element, reason)
+                }
+            }
+        }
+    }
+
+    private static func undecodable(_ place: String, _ type: Any.Type, _ reason: String) -> MigrationError {
+        MigrationError(
+            .dataConflict, "\(place) holds JSON that \(type) cannot decode: \(reason). Its rows could not be fetched.",
+            place: place,
+            remedy:
+                "The store is unchanged. Let the type decode what its earlier versions wrote, by an optional property "
+                + "or an init(from:) with decodeIfPresent. Or convert the values in a .transform of a SchemaMigrationPlan."
+        )
     }
 
     private static func encoded<Value: Decodable & Encodable>(_ type: Value.Type) throws -> [UInt8] {

@@ -20,6 +20,8 @@ package struct StoreOpener {
     var system: any System = POSIXSystem()
     /// Nil without a plan.
     private var plan: ResolvedPlan?
+    /// The models by their names.
+    private let types: [String: any PersistentModel.Type]
     private var registry = MoultTransform.MigrationRegistry()
     /// Told what a migration has deleted.
     private var onLosses: (@Sendable ([MigrationLoss]) -> Void)?
@@ -34,6 +36,7 @@ package struct StoreOpener {
         store: URL? = nil
     ) throws {
         model = try schema.managedObjectModel().holding(configurations)
+        types = schema.types
         guard let plan else { return }
         var resolved = ResolvedPlan(plan, holding: configurations)
         resolved.checkDrift(of: schema)
@@ -99,6 +102,8 @@ package struct StoreOpener {
             opening.adopting = {
                 try UnknownStore($0, configuration: configuration).versions(adoptedBy: $1, of: plan.name)
             }
+        } else {
+            opening.checkValues = { [types] in try StoredJSON.check($0, against: types) }
         }
         return opening
     }
