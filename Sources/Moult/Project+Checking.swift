@@ -74,9 +74,10 @@ extension Project {
         _ store: String, aimingAt version: String? = nil, options: RunOptions = RunOptions()
     ) async throws -> DiagnosisReport {
         try await onThread { _ in
-            DiagnosisReport(
+            let versions = try versions(for: store)
+            return DiagnosisReport(
                 StoreDiagnosis(
-                    store, versions: try versions(for: store), to: version, answers: answers, registry: registry,
+                    store, versions: versions, to: version, options: try planOptions(in: versions, options),
                     migrator: options.migrator))
         }
     }

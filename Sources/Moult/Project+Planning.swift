@@ -51,6 +51,12 @@ extension Project {
         try options.check()
         let versions = try versions(for: store)
         try versions.checkReleased()
+        return try PreparedMigration(
+            store, versions: versions, to: version, options: try planOptions(in: versions, options))
+    }
+
+    /// The options of a migration between versions, as it is planned, diagnosed and run.
+    func planOptions(in versions: ModelVersions, _ options: RunOptions) throws -> PreparedMigration.Options {
         var preparation = try preparation(in: versions, options)
         preparation.part = options.configuration.map(StorePart.configuration)
         preparation.defersWork = options.defersWork
@@ -60,10 +66,10 @@ extension Project {
         preparation.comparesStores = options.comparesStores
         preparation.comparesUnwritten = options.comparesUnwrittenTables
         preparation.continuesEarlierCall = options.budget != nil
-        return try PreparedMigration(store, versions: versions, to: version, options: preparation)
+        return preparation
     }
 
-    /// What planning and running a migration need of this project.
+    /// Returns the options with which this project plans and runs a migration.
     func preparation(in versions: ModelVersions, _ options: RunOptions) throws -> PreparedMigration.Options {
         var registry = registry
         registry.acceptedLosses.formUnion(options.acceptedLosses)

@@ -63,20 +63,25 @@ extension Invocation {
         _ versions: ModelVersions, _ options: PreparedMigration.Options, _ console: Console
     ) throws -> PreparedMigration {
         let store = try required(Operand.store)
-        func prepared(_ options: PreparedMigration.Options) throws -> PreparedMigration {
-            try PreparedMigration(store, versions: versions, to: self[value: .target], options: options)
-        }
         do {
-            return try prepared(options)
+            return try prepared(store, versions, options)
         } catch let error as MigrationError where error.code == .question {
             guard AnswerSession.canAsk(console), let answers = try ask(versions, options, console) else { throw error }
             var options = options
             options.answers = answers
-            return try prepared(options)
+            return try prepared(store, versions, options)
         }
     }
 
-    /// What a person answers to the questions on the store's way; nil if nothing is asked there.
+    /// Looks at a store and plans its way to the version that `--to` names, without asking anything.
+    func prepared(
+        _ store: String, _ versions: ModelVersions, _ options: PreparedMigration.Options
+    ) throws -> PreparedMigration {
+        try PreparedMigration(store, versions: versions, to: self[value: .target], options: options)
+    }
+
+    /// Asks a person the questions on the store's way, saves the answers and returns them; nil if nothing is asked
+    /// there or no answer is recorded.
     private func ask(
         _ versions: ModelVersions, _ options: PreparedMigration.Options, _ console: Console
     ) throws -> Answers? {

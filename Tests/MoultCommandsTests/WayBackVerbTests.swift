@@ -61,6 +61,18 @@ struct WayBackVerbTests {
         #expect(try moult.run(Tool.path, way + ["--forget", "Item.id"]).exit == 0)
     }
 
+    @Test func `doctor plans with the losses that moult.json declares, as plan does`() throws {
+        let moult = try store(attribute("name") + attribute("id", "Integer 32"), attribute("name"))
+        _ = try SQLiteShell.run(moult.folder.path + "/a.sqlite", "UPDATE ZITEM SET ZID = Z_PK")
+        func run(_ arguments: String...) throws -> Tool.Result { try moult.run(Tool.path, arguments + model) }
+        #expect(try run("doctor", "a.sqlite").output.contains("once its losses are declared"))
+        try #"{"acceptedLosses": ["Item.id"]}"#.write(
+            toFile: moult.folder.path + "/moult.json", atomically: true, encoding: .utf8)
+        #expect(try run("plan", "a.sqlite").exit == 0)
+        let doctor = try run("doctor", "a.sqlite")
+        #expect(doctor.output.contains("can be migrated to App 2.\n"), "\(doctor)")
+    }
+
     private func figure(_ text: String) -> String? {
         text.firstMatch(of: /needs ([0-9.]+ [kMG]?B)[a-z]* of free space/).map { String($0.output.1) }
     }

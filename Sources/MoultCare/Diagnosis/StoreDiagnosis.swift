@@ -5,7 +5,7 @@ import MoultStore
 import MoultSystem
 import MoultTransform
 
-/// What is wrong with a store, why, and what to type next; found without changing a byte.
+/// The diagnosis of a store: what is wrong with it, why, and what to type next. It is made without changing a byte.
 ///
 /// A check that cannot be done is a finding too: a store of which a part was not looked at is never called well.
 package struct StoreDiagnosis: Sendable {
@@ -20,14 +20,13 @@ package struct StoreDiagnosis: Sendable {
     /// - Parameters:
     ///   - versions: of the model; nil if none was named.
     ///   - target: the version to migrate to; the current one when nil.
-    ///   - answers: what was recorded about the model.
-    ///   - registry: the app's code, and the losses that it accepts.
+    ///   - options: those that the migration would have.
     package init(
         _ store: String, versions: ModelVersions? = nil, to target: String? = nil,
-        answers: Answers = .none, registry: MigrationRegistry = MigrationRegistry(), migrator: Migrator = Migrator()
+        options: PreparedMigration.Options = .init(), migrator: Migrator = Migrator()
     ) {
         let site = DiagnosisSite(
-            store, versions: versions, target: target, answers: answers, registry: registry, migrator)
+            store, versions: versions, target: target, options: options, migrator)
         var found: [Finding] = []
         for check in DiagnosisCheck.all {
             do {
@@ -53,7 +52,7 @@ package struct StoreDiagnosis: Sendable {
     }
 }
 
-/// What the checks of a diagnosis have in common.
+/// The context that the checks of a diagnosis share.
 struct DiagnosisSite {
     /// As it was named.
     let name: String
@@ -62,12 +61,11 @@ struct DiagnosisSite {
     let sidecar: Sidecar
     let versions: ModelVersions?
     let target: String?
-    let answers: Answers
-    let registry: MigrationRegistry
+    let options: PreparedMigration.Options
     let migrator: Migrator
     /// Nil if the file can be read as a store.
     let obstacle: MigrationError?
-    /// What is damaged of its pages, in words; nil if nothing is, or if it cannot be read as a store.
+    /// The damage to the store's pages, in words; nil if there is none, or if the file cannot be read as a store.
     let damage: String?
     /// Whether every page is sound, and no index lists rows that its table has lost.
     var isSound: Bool { snapshot != nil && damage == nil }
@@ -87,7 +85,7 @@ struct DiagnosisSite {
     var system: any System { migrator.system }
 
     init(
-        _ store: String, versions: ModelVersions?, target: String?, answers: Answers, registry: MigrationRegistry,
+        _ store: String, versions: ModelVersions?, target: String?, options: PreparedMigration.Options,
         _ migrator: Migrator
     ) {
         let system = migrator.system
@@ -97,8 +95,7 @@ struct DiagnosisSite {
         sidecar = Sidecar(store: path)
         self.versions = versions
         self.target = target
-        self.answers = answers
-        self.registry = registry
+        self.options = options
         self.migrator = migrator
         let read = Result {
             try StoreProbe.read(store, system: system) { probe in
@@ -141,13 +138,13 @@ struct DiagnosisSite {
         try onceExamined.value {
             Result {
                 try PreparedMigration(
-                    path, versions: versions, to: target, options: .init(answers: answers), system: system)
+                    path, versions: versions, to: target, options: options, system: system)
             }
         }.get()
     }
 
-    /// What the migration to come lacks of room, by the figure that it asks for itself; nil within if it has enough, or
-    /// is none.
+    /// The room that the migration to come lacks, by the figure that it asks for itself. The value within is nil if
+    /// there is enough room, or no migration.
     var room: Result<Room?, any Error> {
         onceMeasured.value {
             guard let versions, isSound, let prepared = try? prepared(versions),
@@ -177,7 +174,8 @@ struct DiagnosisSite {
         return (finding, cause)
     }
 
-    /// What helps a damaged store: the newest sound backup, otherwise what can still be read of it.
+    /// The command that helps a damaged store: the rollback to the newest sound backup, otherwise the salvage of what
+    /// can still be read of it.
     var remedyForDamage: String {
         get throws { try newestGoodBackup().map { "moult rollback \(typed) --to \($0.name)" } ?? salvage }
     }

@@ -172,11 +172,7 @@ extension Verb {
                 ? "\(damaged)Make a backup of \(store): moult backup create \(store.shellQuoted)."
                 : "\(store) has \(Quantity.count(backups.count, "backup")).", !backups.isEmpty)
         do {
-            let prepared = try PreparedMigration(
-                store, versions: versions,
-                options: .init(
-                    answers: try invocation.answers(for: versions, console),
-                    registry: invocation.registryWithDeclaredLosses))
+            let prepared = try invocation.prepared(store, versions, invocation.planOptions(in: versions, console))
             let losses = try prepared.foreseenLosses()
             let undeclared = prepared.undeclaredLosses(among: losses)
             let way = prepared.plan.versionNames.joined(separator: " → ")

@@ -110,9 +110,7 @@ extension Verb {
         let (store, versions) = try storeAndVersions(invocation, console)
         let known = try versions ?? invocation.versions(at: store, console)
         let way = try invocation[value: .model].map { try known.onTheWay(of: store, to: $0) } ?? known
-        let options = PreparedMigration.Options(
-            answers: try invocation.answers(for: way, console), registry: invocation.registry)
-        let prepared = try PreparedMigration(store, versions: way, to: invocation[value: .target], options: options)
+        let prepared = try invocation.prepared(store, way, invocation.planOptions(in: way, console))
         return Diagram(prepared.plan, rows: prepared.bound?.rowCounts ?? [:])
     }
 

@@ -29,8 +29,8 @@ extension Verb {
             ? try invocation.versionsIfKnown(console) : try invocation.versionsOnTheWay(console)
         let diagnosis = StoreDiagnosis(
             store, versions: versions, to: invocation[value: .target],
-            answers: try versions.map { try invocation.answers(for: $0, console) } ?? .none,
-            registry: invocation.registryWithDeclaredLosses,
+            options: try versions.map { try invocation.planOptions(in: $0, console) }
+                ?? .init(registry: invocation.registryWithDeclaredLosses),
             migrator: invocation.migrator)
         var files: [String] = []
         if let path = invocation[value: bundle] {
@@ -68,9 +68,8 @@ extension Verb {
         }
         var extra = [("model.json", JSONValue.array(hashes).indented + "\n")]
         do {
-            let prepared = try PreparedMigration(
-                invocation.required(Operand.store), versions: versions, to: invocation[value: .target],
-                options: .init(answers: invocation.answers(for: versions, console)))
+            let prepared = try invocation.prepared(
+                invocation.required(Operand.store), versions, invocation.planOptions(in: versions, console))
             extra.append(("plan.json", PlanReport(prepared).document.indented + "\n"))
         } catch {
             extra.append(("plan.json", "\(error)\n"))

@@ -108,6 +108,12 @@ extension Invocation {
         if self[.inPlace], self[.stops] { throw wrong("--in-place and --stop-at-each-version exclude each other.") }
         let versions = try versionsOnTheWay(console)
         try versions.checkReleased()
+        return (versions, try planOptions(in: versions, console))
+    }
+
+    /// The options of a migration between versions, as far as the verb has them: what plans, diagnoses and draws it sees
+    /// what migrates it.
+    func planOptions(in versions: ModelVersions, _ console: Console) throws -> PreparedMigration.Options {
         let registered = try self[value: .mapping].map { path in
             try [RegisteredStage](mappingsAt: path, in: versions, self.registry)
         }
@@ -129,7 +135,7 @@ extension Invocation {
         options.continuesEarlierCall = self[value: .budget] != nil
         options.choice =
             self[.inPlace] ? .inPlace : self[.normalise] || options.continuesEarlierCall ? .normalised : .cheapest
-        return (versions, options)
+        return options
     }
 }
 
