@@ -1,10 +1,10 @@
 /// One line of the log of a call.
 public struct LogLine: Sendable, Hashable, CustomStringConvertible {
-    /// What was being done, such as `migrate`.
+    /// The name of the call, such as `migrate`.
     public let call: String
     /// The store's path.
     public let store: String
-    /// What has happened, in one sentence.
+    /// A sentence that says what has happened.
     public let message: String
 
     /// `migrate app.sqlite: The new store is verified`

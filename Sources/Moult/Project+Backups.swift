@@ -105,7 +105,7 @@ extension Project {
 
     // MARK: - Records
 
-    /// What was done to a store, oldest first. The store may be gone.
+    /// Returns the history of a store: the runs on it, oldest first. The store may be gone.
     ///
     /// - Throws: `fileNotFound` if there is neither a store nor anything that Moult keeps of it.
     public func history(of store: String) async throws -> [StoreRun] {

@@ -34,7 +34,7 @@ extension Project {
     }
 }
 
-/// How a store goes back to an older version.
+/// The result of bringing a store back to an older version.
 public struct DowngradeReport: Sendable {
     /// The cases exclude each other.
     public enum Way: String, Sendable, Hashable, CaseIterable {
@@ -42,7 +42,7 @@ public struct DowngradeReport: Sendable {
         case none
         /// The reverse mapping loses nothing.
         case mapping
-        /// What a deferred migration has left in the store takes its place again.
+        /// The data that a deferred migration has left in the store takes its place again.
         case leftovers
         /// Only a backup restores it.
         case backup
@@ -50,11 +50,11 @@ public struct DowngradeReport: Sendable {
         case impossible
     }
 
-    /// What an earlier run lost on the way to the store's version.
+    /// The losses of one earlier run on the way to the store's version.
     public struct EarlierLoss: Sendable {
         /// The name of the run in the store's history.
         public let run: String
-        /// What it lost, counted.
+        /// The losses of the run, counted.
         public let losses: [MigrationLoss]
         /// Objects of it that are still in the quarantine.
         public let quarantined: Int64
@@ -62,7 +62,7 @@ public struct DowngradeReport: Sendable {
         public let backup: StoreBackup?
     }
 
-    /// What was written to the objects of one entity since the backup.
+    /// The changes to the objects of one entity since the backup, counted.
     public struct Change: Sendable, Hashable {
         /// The name of the entity.
         public let entityName: String
@@ -78,17 +78,17 @@ public struct DowngradeReport: Sendable {
     public let from: String
     /// The name of the older version.
     public let to: String
-    /// How the store goes back.
+    /// The way in which the store goes back.
     public let way: Way
-    /// What going back by a mapping would lose, in one sentence each; empty if nothing.
+    /// The losses that going back by a mapping would cause, in one sentence each; empty if there are none.
     public let losses: [String]
     /// The findings about the store on the way back that cost no data.
     public let findings: [Finding]
-    /// What the migrations to the store's version lost. Only a backup has it.
+    /// The losses of the migrations to the store's version. Only a backup has what was lost.
     public let earlierLosses: [EarlierLoss]
     /// The newest sound backup of the older version, if only a backup restores it.
     public private(set) var backup: StoreBackup?
-    /// What was written since that backup, by entity.
+    /// The changes since that backup, by entity.
     public private(set) var writtenSince: [Change] = []
     /// The name of the run in the store's history; nil if nothing was changed.
     public let run: String?

@@ -40,7 +40,7 @@ extension Project {
     }
 }
 
-/// What a store is.
+/// The result of inspecting a store: its version, its entities, the framework that wrote it, and its metadata.
 public struct StoreInspection: Sendable, CustomStringConvertible {
     private let report: InspectReport
 
@@ -54,11 +54,11 @@ public struct StoreInspection: Sendable, CustomStringConvertible {
     public var framework: Int? { report.framework }
     /// Objects by entity, without those of sub-entities. An entity is missing if its objects cannot be counted.
     public var rowCounts: [String: Int64] { report.rowCounts }
-    /// What was noticed.
+    /// The findings about the store.
     public var findings: [Finding] { report.findings }
-    /// What `moult inspect` prints.
+    /// The text that `moult inspect` prints.
     public var description: String { report.lines(style: .plain).joined(separator: "\n") }
-    /// What `moult inspect --json` prints, on one line.
+    /// The JSON that `moult inspect --json` prints, on one line.
     public var json: String { report.document.compact }
 }
 
@@ -99,13 +99,13 @@ public struct StoredObject: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Why the value of a property cannot be read; nil if it can.
+    /// Returns the reason why the value of a property cannot be read; nil if it can.
     public func fault(of property: String) -> String? {
         if case .undecodable(let value)? = row[property] { value.reason } else { nil }
     }
 
-    /// What `moult dump` prints.
+    /// The text that `moult dump` prints.
     public var description: String { row.lines(style: .plain).joined(separator: "\n") }
-    /// What `moult dump --json` prints, on one line.
+    /// The JSON that `moult dump --json` prints, on one line.
     public var json: String { row.document.compact }
 }

@@ -147,7 +147,7 @@ extension Project {
     }
 }
 
-/// What became of a run whose process died.
+/// The outcome of recovering a run whose process died.
 public enum RecoveryOutcome: String, Sendable, Hashable {
     /// No run was left unfinished.
     case nothing

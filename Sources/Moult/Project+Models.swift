@@ -99,7 +99,7 @@ extension Project {
     }
 }
 
-/// What changed between two versions.
+/// The changes between two versions.
 public struct ModelDifference: Sendable, CustomStringConvertible {
     private let report: DiffReport
 
@@ -115,8 +115,8 @@ public struct ModelDifference: Sendable, CustomStringConvertible {
     public var unnoticedChanges: [String] { report.unhashed }
     /// Whether the mapping can be inferred.
     public var isInferable: Bool { report.isInferable }
-    /// What `moult diff` prints.
+    /// The text that `moult diff` prints.
     public var description: String { report.lines(style: .plain).joined(separator: "\n") }
-    /// What `moult diff --json` prints, on one line.
+    /// The JSON that `moult diff --json` prints, on one line.
     public var json: String { report.document.compact }
 }

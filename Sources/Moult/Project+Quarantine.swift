@@ -57,7 +57,7 @@ public enum QuarantineSelection: Sendable, Hashable {
     case all
     /// The objects with these numbers (``QuarantinedObject/id``).
     case objects([Int64])
-    /// What one run has removed, by the run's name.
+    /// The objects that one run has removed, by the run's name.
     case run(String)
 
     var numbers: [Int64]? { if case .objects(let numbers) = self { numbers } else { nil } }
@@ -76,7 +76,7 @@ public struct QuarantinedObject: Sendable, Hashable, Identifiable {
     public let entityName: String
     /// The primary key that it had.
     public let key: Int64
-    /// Why it was removed.
+    /// The reason why it was removed.
     public let reason: String
     /// The rule or policy that removed it.
     public let origin: String
@@ -90,7 +90,7 @@ public struct QuarantinedObject: Sendable, Hashable, Identifiable {
     }
 }
 
-/// What became of objects that were to leave the quarantine.
+/// The result of restoring objects from the quarantine.
 public struct RestorationReport: Sendable {
     /// An object that is in the store again.
     public struct Restored: Sendable, Hashable {
@@ -114,7 +114,7 @@ public struct RestorationReport: Sendable {
         public let entityName: String
         /// The primary key that it had.
         public let key: Int64
-        /// Why it does not fit.
+        /// The reason why it does not fit.
         public let reason: String
     }
 

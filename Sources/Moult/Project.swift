@@ -70,7 +70,7 @@ public struct Project: Sendable {
     public var currentVersionName: String? {
         (try? versions.target(named: nil)).map { versions.versions[$0].name }
     }
-    /// What was noticed while the models were read.
+    /// The findings that were made while the models were read.
     public var findings: [Finding] { versions.findings }
 
     // MARK: - What a migration may need

@@ -111,7 +111,7 @@ extension Project {
             of: store, versions: versions, options: try preparation(in: versions, options), isCancelled: isCancelled)
     }
 
-    /// What `moult mirror` finds the models and the mapping by.
+    /// Returns the input by which `moult mirror` finds the models and the mapping.
     private func mirrorInput(to version: String?, _ options: RunOptions) throws -> [String: String] {
         let system = POSIXSystem()
         var input: [String: String] = [:]
@@ -127,7 +127,7 @@ extension Project {
 }
 
 extension StoreMirror {
-    /// How it is known what was written.
+    /// The means by which a mirror knows what was written.
     public enum Means: String, Sendable, Hashable, CaseIterable {
         /// By the transactions of persistent history.
         case history
@@ -139,9 +139,9 @@ extension StoreMirror {
         init(_ means: MirrorMeans) { self = Means(rawValue: means.rawValue) ?? .comparison }
     }
 
-    /// What one sync has done to the store that follows.
+    /// The changes that one sync has made to the store that follows.
     public struct Sync: Sendable, Hashable {
-        /// How it was known what was written.
+        /// The means by which it was known what was written.
         public let means: Means
         /// Rows that were inserted.
         public let inserted: Int64
@@ -149,9 +149,9 @@ extension StoreMirror {
         public let updated: Int64
         /// Rows that were deleted.
         public let deleted: Int64
-        /// Why every row had to be compared, in one sentence; nil if it had not.
+        /// The reason why every row had to be compared, in one sentence; nil if that was not so, or only asked for.
         public let reason: String?
-        /// How long it took.
+        /// The time that the sync took.
         public let duration: Duration
 
         init(_ outcome: MirrorOutcome) {
@@ -161,7 +161,7 @@ extension StoreMirror {
         }
     }
 
-    /// Where a mirror stands.
+    /// The status of a mirror.
     public struct Status: Sendable, Hashable {
         /// The path of the store that apps write to.
         public let primary: String
@@ -175,15 +175,15 @@ extension StoreMirror {
         public let isCutOver: Bool
         /// Whether there is anything to copy.
         public let isBehind: Bool
-        /// How it is known what was written.
+        /// The means by which it is known what was written.
         public let means: Means
         /// Transactions to copy; nil without history.
         public let transactions: Int64?
         /// Objects that were written since; nil if every row would have to be compared.
         public let objects: Int64?
-        /// Why each sync compares every row, in one sentence; nil if it does not.
+        /// The reason why each sync compares every row, in one sentence; nil if it does not.
         public let reason: String?
-        /// What undoing the cut-over would lose, in one sentence each.
+        /// The losses that undoing the cut-over would cause, in one sentence each.
         public let losses: [String]
 
         init(_ status: MirrorStatus) {
@@ -195,7 +195,7 @@ extension StoreMirror {
         }
     }
 
-    /// What the comparison with a fresh migration has shown.
+    /// The result of the comparison with a fresh migration.
     public struct Verification: Sendable, Hashable {
         /// A table in which rows differ.
         public struct Difference: Sendable, Hashable {
@@ -217,7 +217,7 @@ extension StoreMirror {
         public let differences: [Difference]
         /// Other things that differ: tables, indexes, keys of the metadata, files of external data.
         public let others: [String]
-        /// Why the store that follows could not be brought up to date; nil if it could.
+        /// The reason why the store that follows could not be brought up to date; nil if it could.
         public let obstacle: String?
 
         init(_ verification: MirrorVerification) {

@@ -16,11 +16,11 @@ public typealias AcceptedLosses = MoultModel.AcceptedLosses
 public typealias ModelVersion = MoultModel.ModelVersion
 /// The versions of one model, oldest first.
 public typealias ModelVersions = MoultModel.ModelVersions
-/// How the objects of one version become those of another.
+/// The mapping from the objects of one version to those of another.
 public typealias MappingModel = MoultModel.MappingModel
-/// How the objects of one entity become those of another.
+/// The mapping from the objects of one entity to those of another.
 public typealias EntityMapping = MoultModel.EntityMapping
-/// Where the value of one property of the new version comes from.
+/// The mapping of one property of the new version: where its value comes from.
 public typealias PropertyMapping = MoultModel.PropertyMapping
 /// A closure of the app that computes a value of the new version from values of a row.
 public typealias ValueTransform = MoultModel.ValueTransform
@@ -28,21 +28,21 @@ public typealias ValueTransform = MoultModel.ValueTransform
 public typealias AttributeValue = MoultModel.AttributeValue
 /// The code of an app that its migrations call, by name, and the app's rules.
 public typealias MigrationRegistry = MoultTransform.MigrationRegistry
-/// What must be true of an app's data.
+/// A rule that must hold for an app's data.
 public typealias ValidationRule = MoultTransform.ValidationRule
 /// The code of an app that makes the objects of an entity mapping.
 public typealias EntityMigrationPolicy = MoultTransform.EntityMigrationPolicy
-/// What a migration policy works with.
+/// The object that a migration policy works with.
 public typealias MigrationManager = MoultTransform.MigrationManager
 /// An object of the older version, for a migration policy.
 public typealias SourceObject = MoultTransform.SourceObject
 /// An object of the newer version, for a migration policy.
 public typealias DestinationObject = MoultTransform.DestinationObject
-/// What becomes of a source object.
+/// The outcome of a source object: what becomes of it.
 public typealias InstanceOutcome = MoultTransform.InstanceOutcome
-/// What became of the source objects of one entity mapping, counted.
+/// The outcomes of the source objects of one entity mapping, counted.
 public typealias InstanceCounts = MoultTransform.InstanceCounts
-/// Which backups are kept.
+/// A policy for the backups that are kept.
 public typealias RetentionPolicy = MoultEngine.RetentionPolicy
-/// What a repair can fix.
+/// A kind of fault that a repair can fix.
 public typealias RepairRule = MoultEngine.RepairRule

@@ -10,7 +10,7 @@ import MoultSystem
 /// A page reads the store through a probe, which must not be opened or closed while a run of this process has the store
 /// open: while a job runs, there is only the page of the job.
 package actor Site {
-    /// What is shown, and what may be done.
+    /// The settings of a site: what is shown, and what may be done.
     package struct Settings: Sendable {
         package var store: String
         /// The path of the models; nil for the model inside the store.
@@ -28,7 +28,7 @@ package actor Site {
     private(set) var access: Access
     private var reading: (probe: StoreProbe, reader: ObjectReader)?
     private(set) var job: Job?
-    /// What the last confirmation was about, by the name that its form has.
+    /// The action of the last confirmation, with the name that its form has.
     private var offer: (name: String, action: Action)?
     private var pictures: [String: String] = [:]
     let system = POSIXSystem()
@@ -170,7 +170,7 @@ package actor Site {
         return name
     }
 
-    /// What was confirmed; nil if another confirmation was shown since. It is taken once.
+    /// Takes the action that was confirmed; nil if another confirmation was shown since. It can be taken once.
     func takeOffer(_ name: String?) -> Action? {
         guard let offer, offer.name == name else { return nil }
         self.offer = nil

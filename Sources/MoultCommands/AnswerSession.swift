@@ -23,7 +23,7 @@ struct AnswerSession {
     /// Answers that no longer answer anything, because another one has changed.
     private(set) var dropped: [Answer] = []
     private(set) var questions: [Question] = []
-    /// Those that were open at first.
+    /// The questions that were open at first.
     private var first: [Question] = []
 
     /// An answer without a question counts as none, so that it can be removed.
@@ -118,7 +118,7 @@ struct AnswerSession {
         try add(answer)
     }
 
-    /// Where the objects that exist have no value for a required attribute.
+    /// Returns the edges on which the objects that exist have no value for a required attribute.
     private func edgesWithoutValue(of place: String, _ answers: Answers) throws -> [(from: String, to: String)] {
         if isWayBack {
             guard try wayBack(answers).missing.contains(where: { $0.place == place }) else { return [] }
@@ -239,7 +239,7 @@ extension AnswerSession {
 }
 
 extension Answer {
-    /// What becomes of the data, in a few words.
+    /// Describes the effect on the data, in a few words.
     fileprivate func consequence(_ question: Question) -> String {
         let what = property == nil ? "objects" : "values"
         let candidates = question.candidates.map(\.name).joined(separator: ", ")

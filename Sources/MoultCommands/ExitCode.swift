@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// What the command line ends with (Documentation/CommandLine.md); scripts rely on these numbers.
+/// The exit status of the command line (Documentation/CommandLine.md); scripts rely on these numbers.
 package struct ExitCode: Sendable, Hashable {
     package let number: Int32
 

@@ -17,13 +17,14 @@ extension Invocation {
         if !self[.dryRun] { try migrator.healed(store) }
     }
 
-    /// What Moult keeps next to a store; the store itself may be gone, or damaged.
+    /// Returns the sidecar of a store, the folder that Moult keeps next to it; the store itself may be gone, or
+    /// damaged.
     func sidecar(of store: String) throws -> Sidecar { try migrator.records(of: store) }
 
-    /// Where the backups of a store are; the store may be gone.
+    /// Returns the folders of a store's backups; the store may be gone.
     func backupFolders(of store: String) throws -> [BackupFolder] { try migrator.backupFolders(of: store) }
 
-    /// What was done to a store, oldest first.
+    /// Returns the runs that were made on a store, oldest first.
     func runs(of store: String) throws -> [RunRecord] { try migrator.runs(of: store) }
 
     /// The name of a store's version: in the model that `--model` names, otherwise what its backups or its metadata say;

@@ -1,7 +1,7 @@
 import MoultModel
 
 extension MigrationError {
-    /// Where a plan names code that this program does not have: the error with the program that would have it.
+    /// This error, with the program that would have the code where a plan names code that this program does not have.
     var withSnippet: MigrationError {
         guard code == .codeMissing else { return self }
         var error = self

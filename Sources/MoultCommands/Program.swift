@@ -1,6 +1,6 @@
 import MoultSystem
 
-/// What the program is called that a person has typed: `moult`, or an app's own tool.
+/// The name of the program as a person has typed it: `moult`, or an app's own tool.
 enum Program {
     static let name: String = {
         let name = CommandLine.arguments.first.map(Path.name(of:)) ?? "moult"

@@ -26,7 +26,7 @@ extension Verb {
 }
 
 extension MoultCommand {
-    /// What `moult --help` prints.
+    /// Returns the lines that `moult --help` prints.
     static func overview(style: TextStyle) -> [String] {
         ["Moult migrates Core Data and SwiftData stores: planned, backed up, verified, reversible.", ""]
             + ["\(style.bold("Usage:")) \(Program.name) VERB [arguments] [options]"]

@@ -7,7 +7,7 @@ import MoultTransform
 public typealias ManagedObjectModel = MoultModel.ManagedObjectModel
 /// An entity as a model declares it: `NSEntityDescription`.
 public typealias EntityDescription = MoultModel.EntityDescription
-/// What attributes, relationships and fetched properties have in common: `NSPropertyDescription`.
+/// The common features of attributes, relationships and fetched properties: `NSPropertyDescription`.
 public typealias PropertyDescription = MoultModel.PropertyDescription
 /// An attribute as a model declares it: `NSAttributeDescription`, and `NSDerivedAttributeDescription` too.
 public typealias AttributeDescription = MoultModel.AttributeDescription
@@ -17,7 +17,7 @@ public typealias AttributeType = MoultModel.AttributeType
 public typealias AttributeValue = MoultModel.AttributeValue
 /// A relationship as a model declares it: `NSRelationshipDescription`.
 public typealias RelationshipDescription = MoultModel.RelationshipDescription
-/// What happens to the other end when an object is deleted: `NSDeleteRule`.
+/// The effect of the deletion of an object on the other end of a relationship: `NSDeleteRule`.
 public typealias DeleteRule = MoultModel.DeleteRule
 /// A stored query that hangs on an entity: `NSFetchedPropertyDescription`.
 public typealias FetchedPropertyDescription = MoultModel.FetchedPropertyDescription
@@ -29,13 +29,13 @@ public typealias CompositeDescription = MoultModel.CompositeDescription
 public typealias ModelVersion = MoultModel.ModelVersion
 /// The versions of one model, oldest first.
 public typealias ModelVersions = MoultModel.ModelVersions
-/// How the objects of one version become those of another: `NSMappingModel`.
+/// A mapping from the objects of one version to those of another: `NSMappingModel`.
 public typealias MappingModel = MoultModel.MappingModel
-/// How the objects of one entity become those of another: `NSEntityMapping`.
+/// A mapping from the objects of one entity to those of another: `NSEntityMapping`.
 public typealias EntityMapping = MoultModel.EntityMapping
-/// How much of an entity a mapping changes, with Core Data's numbers: `NSEntityMappingType`.
+/// The extent to which a mapping changes an entity, with Core Data's numbers: `NSEntityMappingType`.
 public typealias EntityMappingType = MoultModel.EntityMappingType
-/// Where the value of one property of the new version comes from: `NSPropertyMapping`.
+/// The source of the value of one property of the new version: `NSPropertyMapping`.
 public typealias PropertyMapping = MoultModel.PropertyMapping
 /// A closure of the app that computes a value of the new version from values of a row.
 public typealias ValueTransform = MoultModel.ValueTransform
@@ -57,5 +57,5 @@ extension ManagedObjectModel {
     public typealias FetchRequestTemplate = MoultModel.FetchRequestTemplate
 }
 
-/// Which object of which store; good in every thread, and once it is permanent in every process.
+/// The identity of an object in its store; valid in every thread, and once it is permanent in every process.
 public typealias ManagedObjectID = MoultModel.ObjectID

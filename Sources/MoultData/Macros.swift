@@ -52,11 +52,11 @@ public macro Index<Model: PersistentModel>(_ indices: [PartialKeyPath<Model>]...
 public macro Index<Model: PersistentModel>(_ indices: Schema.Index<Model>.Types<Model>...) =
     #externalMacro(module: "MoultDataMacros", type: "ModelConstraintMacro")
 
-/// What `@Model` puts on every initialiser of a class that may have relationships.
+/// The macro that `@Model` puts on every initialiser of a class that may have relationships.
 @attached(body)
 public macro _ModelInitializer() = #externalMacro(module: "MoultDataMacros", type: "ModelInitializerMacro")
 
-/// What `@Model` puts on every property that is kept.
+/// The macro that `@Model` puts on every property that is kept.
 @attached(accessor, names: named(init), named(get), named(set))
 @attached(peer, names: prefixed(_), prefixed(_$kept_))
 public macro _PersistedProperty() = #externalMacro(module: "MoultDataMacros", type: "PersistedPropertyMacro")

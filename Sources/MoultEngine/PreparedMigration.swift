@@ -20,9 +20,9 @@ package struct PreparedMigration: Sendable {
         package var registry: MigrationRegistry
         /// The losses that the migration is refused for.
         package var losses: LossPolicy
-        /// How the caller's users allow what is refused.
+        /// The remedies that tell the caller's users how to allow what is refused.
         package var remedies = MigrationRemedies.library
-        /// How many source objects a migration policy is given before what it made of them is written.
+        /// The number of source objects that a migration policy is given before its results are written.
         package var batchSize = 1_000
         /// Stop at each version on the way: each is a backup and a commit of its own, and a chain that was killed
         /// continues from the last of them. Otherwise the whole way is one commit, all or nothing.
@@ -46,7 +46,8 @@ package struct PreparedMigration: Sendable {
         /// Whether to use what an earlier call with a budget found in the rows, if no process has written to the store
         /// since.
         package var continuesEarlierCall = false
-        /// What the store is to hold, where the caller knows; nil for the configuration that it is of now.
+        /// The part of the version that the store is to hold, where the caller knows it; nil for the configuration that
+        /// the store is of now.
         package var part: StorePart?
 
         package init(
@@ -69,7 +70,7 @@ package struct PreparedMigration: Sendable {
     package let plan: MigrationPlan
     /// The first pass, bound; nil if the store is of the target version already.
     package let bound: BoundPlan?
-    /// What was noticed in the store.
+    /// The findings about the store.
     package let storeFindings: [Finding]
     /// The size of the store in bytes.
     package let size: Int64
@@ -123,7 +124,7 @@ package struct PreparedMigration: Sendable {
         self.system = system
     }
 
-    /// What a connection to the store shows.
+    /// The state of the store as seen by a connection, with the plan for it.
     private struct Look {
         let path: String
         let snapshot: StoreSnapshot
@@ -214,8 +215,8 @@ package struct PreparedMigration: Sendable {
         }
     }
 
-    /// What the engine runs: the first pass, and each later one on what the one before has made. A run of it is refused
-    /// for the losses that ``Options/losses`` does not let pass; a rehearsal is not.
+    /// Returns the migration that the engine runs: the first pass, and each later one on the result of the one before.
+    /// A run of it is refused for the losses that ``Options/losses`` does not let pass; a rehearsal is not.
     ///
     /// - Throws: `codeMissing` if the plan names code that the registry has not; `dataConflict` if the rows do not fit
     ///   the new version; `unsupported` if the plan cannot run in place.
@@ -254,7 +255,7 @@ package struct PreparedMigration: Sendable {
         return prepared
     }
 
-    /// What becomes of each table in the first pass; empty if there is nothing to do, or it is put off.
+    /// The way in which each table is migrated in the first pass; empty if there is nothing to do, or it is put off.
     package var tableWays: [TableWay] {
         get throws { try bound?.tableWays(options.choice) ?? [] }
     }
@@ -262,7 +263,7 @@ package struct PreparedMigration: Sendable {
     /// The statements of the first pass; nil if there is nothing to do.
     package func script() throws -> StoreScript? { try bound.map { try StoreScript($0, options.choice) } }
 
-    /// What the store says against it without standing in its way.
+    /// The warnings about the store that do not stand in the way of the migration.
     package var warnings: [Finding] { (storeFindings + (bound?.rowFindings ?? [])).filter { $0.severity == .warning } }
 
     /// ``migration()``, or what it throws before anything is done.
@@ -278,7 +279,7 @@ package struct PreparedMigration: Sendable {
         }
     }
 
-    /// What ``migration()`` throws before anything is done; nil if the migration can begin.
+    /// Returns the error that ``migration()`` throws before anything is done; nil if the migration can begin.
     package func refusal() throws -> MigrationError? {
         if case .failure(let error) = try examined() { error } else { nil }
     }
@@ -357,14 +358,14 @@ package struct PreparedMigration: Sendable {
 // MARK: - What can wait
 
 extension PreparedMigration {
-    /// What waits, or why nothing does; nil if that was not asked for, or there is nothing to do.
+    /// The work that can wait, or the reasons why none can; nil if that was not asked for, or there is nothing to do.
     package var deferral: Deferral? {
         guard options.defersWork, let bound else { return nil }
         let reasons = Self.reasonsAgainstDeferring(plan, options)
         return reasons.isEmpty ? bound.deferral : Deferral(impossible: reasons)
     }
 
-    /// What the plan itself says against changing the store in place.
+    /// Returns the reasons against changing the store in place that follow from the plan and the options alone.
     fileprivate static func reasonsAgainstDeferring(_ plan: MigrationPlan, _ options: Options) -> [String] {
         var reasons: [String] = []
         if plan.passes.count > 1 { reasons.append("the migration takes \(plan.passes.count) passes") }
@@ -422,7 +423,7 @@ extension PreparedMigration {
 }
 
 extension MigrationPlan {
-    /// What is not known of the configuration that the app opens the store with.
+    /// Returns warnings about the configuration that the app opens the store with, one for each other possible one.
     fileprivate func configurationNotes(_ options: PreparedMigration.Options) -> [Finding] {
         alternatives.map { name in
             var taken = "the whole of \(from.name)"

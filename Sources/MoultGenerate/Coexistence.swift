@@ -99,7 +99,7 @@ package struct Coexistence: Sendable {
         }
     }
 
-    /// What the class declares where it agrees with the model.
+    /// Returns a sentence about the declaration that makes the class agree with the model.
     private static func whatToWrite(_ change: ModelChange, _ source: SwiftDataSource) -> String? {
         guard let entity = change.entity else { return nil }
         switch change.kind {
@@ -113,7 +113,7 @@ package struct Coexistence: Sendable {
         }
     }
 
-    /// What to change in the model where SwiftData's types cannot say it.
+    /// Returns the change to make in the model where SwiftData's types cannot express it.
     private static func whatToChange(_ kind: ModelChange.Kind) -> String {
         switch kind {
         case .order: "SwiftData keeps no order of a relationship. Turn off Ordered in the model."
@@ -131,7 +131,7 @@ package struct Coexistence: Sendable {
 }
 
 extension ModelChange.Kind {
-    /// What a change is about, as a person calls it.
+    /// The subject of a change, in a person's words.
     fileprivate var subject: String {
         switch self {
         case .maximumCount: "maximum count"

@@ -54,7 +54,7 @@ private let swiftKeywords: Set<String> = [
 
 /// The names of types in a source whose own types may hide those of the standard library and Foundation.
 struct TypeNames {
-    /// What the source itself declares.
+    /// The names of the types that the source itself declares.
     let own: Set<String>
 
     private static let swift: Set<String> = [

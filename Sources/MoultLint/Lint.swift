@@ -47,8 +47,8 @@ package struct Lint: Sendable {
             }, &places)
     }
 
-    /// What one version has wrong by itself. A released version stays as it is, so that its correction belongs in the
-    /// next one.
+    /// Returns the matches of a check in each open version by itself. A released version stays as it is, so that its
+    /// correction belongs in the next one.
     private func matches(_ check: (LintVersion) -> [LintMatch], in subject: LintSubject) -> [LintMatch] {
         subject.openVersions.reversed().flatMap { version in
             let matches = check(version)

@@ -2,7 +2,7 @@
 package struct LintExample: Sendable {
     package struct Version: Sendable {
         package let name: String
-        /// What is between `<model>` and `</model>`.
+        /// The XML between `<model>` and `</model>`.
         package let xml: String
 
         package init(_ name: String, _ xml: String) {

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// What a rule has found, before its place in a file is looked up.
+/// A match of a rule, before its place in a file is looked up.
 struct LintMatch: Sendable {
     /// The version's name; empty for the model as a whole.
     var version: String

@@ -4,7 +4,7 @@ import MoultModel
 ///
 /// The rules are one table, ``all``. The findings, the help in SARIF, the documentation and the tests come from it.
 package struct LintRule: Sendable {
-    /// Who breaks if a finding is ignored.
+    /// A category of rules, by who or what breaks if a finding is ignored.
     package enum Category: String, Sendable, CaseIterable {
         case open = "OPEN"
         case infer = "INFER"
@@ -27,17 +27,17 @@ package struct LintRule: Sendable {
     package let profile: Profile?
     /// A noun phrase, such as "Released version edited".
     package let title: String
-    /// What the rule finds and why it matters.
+    /// An explanation of what the rule finds and why it matters.
     package let meaning: String
-    /// What a user of the app would see.
+    /// The effect that a user of the app would see.
     package let onDevice: String
-    /// What to do, in general; each finding says it for its own place.
+    /// The action to take, in general; each finding says it for its own place.
     package let remedy: String
     package let failing: LintExample
     package let corrected: LintExample
     let check: Check
 
-    /// What a rule looks at.
+    /// A check, by the part of a model that it looks at.
     enum Check: Sendable {
         /// The versions of a model as a list.
         case model(@Sendable (LintSubject) -> [LintMatch])
@@ -89,7 +89,7 @@ extension LintRule {
 }
 
 extension LintRule.Category {
-    /// Who breaks, in one sentence.
+    /// A sentence that says who or what breaks.
     package var sentence: String {
         switch self {
         case .open: "A store of a released version may no longer open."

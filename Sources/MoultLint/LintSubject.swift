@@ -2,20 +2,20 @@ import MoultModel
 import MoultModelFiles
 import MoultPlan
 
-/// What the rules look at: the versions of a model, the steps between them, and what was released.
+/// The subject of the rules: the versions of a model, the steps between them, and what was released.
 package struct LintSubject: Sendable {
     /// One for each file, oldest first.
     package let versions: [LintVersion]
     package let currentName: String?
     package let steps: [LintStep]
     package let releases: [LintRelease]
-    /// What the reader of the model has noticed.
+    /// The findings of the model's reader.
     package let readerFindings: [Finding]
-    /// What the SwiftData plan of an app's own tool has found in itself; nil without one.
+    /// The findings of the SwiftData plan of an app's own tool about itself; nil without one.
     package let planFindings: [Finding]?
-    /// Where the source of an app's own tool declares its models.
+    /// The places where the source of an app's own tool declares its models.
     let declarations: [String: [String: LintDeclaration]]
-    /// What a plan for a store says of its rows; empty without a store.
+    /// The findings of a plan for a store about its rows; empty without a store.
     let rowFindings: [Finding]
 
     /// - Parameters:
@@ -108,7 +108,7 @@ package struct LintStep: Sendable {
     /// The objects of a store that will take this step, by entity; empty without a store.
     let rows: [String: Int64]
 
-    /// Those between versions of equal hashes, which no store takes.
+    /// Returns the steps between versions of equal hashes, which no store takes.
     fileprivate static func all(amongNamesakesOf node: ModelVersion) throws(MigrationError) -> [LintStep] {
         var steps: [LintStep] = []
         var chain = node.namesakes + [node]
@@ -138,7 +138,7 @@ package struct StoreRows: Sendable {
     package let version: String
     /// Objects by entity, without those of sub-entities.
     package let counts: [String: Int64]
-    /// What a plan says of them, such as values that are lost or occur twice; empty if there is no plan yet.
+    /// The findings of a plan about them, such as values that are lost or occur twice; empty if there is no plan yet.
     package let findings: [Finding]
 
     package init(version: String, counts: [String: Int64], findings: [Finding] = []) {
@@ -148,7 +148,7 @@ package struct StoreRows: Sendable {
     }
 }
 
-/// Where Swift source declares a model.
+/// The place where Swift source declares a model.
 package struct LintDeclaration: Sendable {
     let file: String
     let line: Int

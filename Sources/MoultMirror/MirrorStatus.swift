@@ -4,19 +4,19 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// Where a mirror stands, found out without writing to either store.
+/// The state of a mirror, found out without writing to either store.
 package struct MirrorStatus: Sendable, Equatable {
     package var record: MirrorRecord
     /// The store that apps write to, and the one that follows.
     package var primary: String
     package var replica: String
-    /// How what is still to be taken over is known.
+    /// The means by which the changes still to be taken over are known.
     package var means: MirrorMeans
     /// Transactions that are still to be taken over; nil without history.
     package var transactions: Int64?
     /// Objects that were written since; nil if every row would have to be compared.
     package var objects: Int64?
-    /// Why single objects cannot be followed, in a sentence; nil if they can.
+    /// The reason why single objects cannot be followed, in a sentence; nil if they can.
     package var reason: String?
 
     package var isBehind: Bool { objects != 0 || record.comparesAll }

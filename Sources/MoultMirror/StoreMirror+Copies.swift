@@ -35,7 +35,7 @@ extension StoreMirror {
                 : "Name its new path: moult mirror sync STORE --at PATH; or stop the mirror and start a new one.")
     }
 
-    /// Where a fresh migration is made, under the name of the store that follows.
+    /// Returns the path for a fresh migration, under the name of the store that follows; makes its folder.
     func freshPath(for route: MirrorRoute, in folder: String) throws -> String {
         let own = Path.join(folder, "fresh")
         try system.makeFolder(own)

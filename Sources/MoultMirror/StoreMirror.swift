@@ -20,7 +20,8 @@ package struct StoreMirror: Sendable {
     package internal(set) var record: MirrorRecord
     let versions: ModelVersions
     private(set) var options: PreparedMigration.Options
-    /// What the first store says against its migration without standing in its way; known when the mirror is begun.
+    /// The findings in the first store that speak against its migration without standing in its way; known when the
+    /// mirror is begun.
     package internal(set) var warnings: [Finding] = []
     let system: any System
     /// Asked often; where it is true, work ends with the error `cancelled` and both stores as they were.
@@ -58,7 +59,7 @@ package struct StoreMirror: Sendable {
         _ = try forward()
     }
 
-    /// What is known of a store's mirror without its model.
+    /// Reads the record of a store's mirror, without its model.
     ///
     /// - Parameter isStarting: whether that of a start which died is meant too.
     /// - Throws: `usage` if it has none.

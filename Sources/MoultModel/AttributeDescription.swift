@@ -2,22 +2,22 @@
 public struct AttributeDescription: Sendable, Hashable {
     /// The attribute's name, unique among the entity's own and inherited properties.
     public var name: String
-    /// What kind of value it has.
+    /// The type of its values.
     public var type: AttributeType
     /// Whether an object without a value is valid.
     public var isOptional: Bool
     /// Whether no store keeps the value; a transient attribute has no column.
     public var isTransient: Bool
-    /// How a derived attribute is computed; nil for one that is stored as set.
+    /// The expressions that compute a derived attribute; nil for one that is stored as set.
     public var derivation: Derivation?
     /// The name that a model source gives the composite type of an attribute of type `composite`; compiled models and
     /// SwiftData give none. A model fills ``elements`` from the type of that name.
     public var compositeName: String?
-    /// What an attribute of type `composite` consists of, in order of declaration. An element may be composite itself.
+    /// The elements of an attribute of type `composite`, in order of declaration. An element may be composite itself.
     public var elements: [AttributeDescription]
-    /// Why the stored form of the attribute is not known for certain; nil if Apple's own stores prove it.
+    /// The reason why the stored form of the attribute is not known for certain; nil if Apple's own stores prove it.
     public var uncertainty: String?
-    /// What new objects begin with; nil for no value.
+    /// The value that new objects begin with; nil for no value.
     public var defaultValue: AttributeValue?
     /// Whether a large value may be kept in a file next to the store instead of the row.
     public var allowsExternalBinaryDataStorage: Bool
@@ -108,9 +108,9 @@ public struct AttributeDescription: Sendable, Hashable {
 extension AttributeDescription {
     /// The two expressions of a derived attribute, in Core Data's format language.
     public struct Derivation: Sendable, Hashable {
-        /// What computes the value, such as `items.@count` or `canonical:(name)`.
+        /// The expression that computes the value, such as `items.@count` or `canonical:(name)`.
         public var expression: String
-        /// Which objects count for an aggregate; nil for all of them.
+        /// The condition that objects satisfy to count for an aggregate; nil for all of them.
         public var filter: String?
 
         /// An attribute that is computed by an expression; both texts are read only when they are needed.

@@ -75,7 +75,7 @@ extension MigrationError {
 }
 
 extension AttributeDescription {
-    /// How deep composites may lie in one another; no real model comes near.
+    /// The greatest depth of nested composites; no real model comes near.
     package static let compositeDepthLimit = 16
 
     /// Whether the attribute has elements, or the name of a type that has.

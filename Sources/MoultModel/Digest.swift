@@ -66,7 +66,7 @@ extension [UInt8] {
 
 private let base64Alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-/// What each byte stands for as a digit of base64.
+/// The value of each byte as a digit of base64; nil for a byte that is none.
 private let base64Values: [UInt32?] = {
     var values = [UInt32?](repeating: nil, count: 256)
     for (value, digit) in base64Alphabet.enumerated() { values[Int(digit)] = UInt32(value) }

@@ -30,7 +30,8 @@ public struct EntityDescription: Sendable, Hashable {
     public var isSyncable: Bool
     /// The expression that Spotlight takes an object's name from; nil for none. It changes nothing in the store.
     public var coreSpotlightDisplayNameExpression: String?
-    /// How Xcode makes the class, as `codeGenerationType` in a model file (`class`, `category`); nil for not at all.
+    /// The kind of code that Xcode generates for the class, as `codeGenerationType` in a model file (`class`,
+    /// `category`); nil for none.
     public var codeGenerationType: String?
 
     /// An entity; attributes, relationships and fetched properties are put in the byte order of their names.

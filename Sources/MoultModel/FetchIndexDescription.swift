@@ -16,7 +16,7 @@ public struct FetchIndexDescription: Sendable, Hashable {
 
     /// One column of the index.
     public struct Element: Sendable, Hashable {
-        /// What the column holds.
+        /// The property or the expression whose values the column holds.
         public var subject: Subject
         /// The data structure of the column; an R-tree needs it in every column of the index.
         public var kind: Kind
@@ -36,7 +36,7 @@ public struct FetchIndexDescription: Sendable, Hashable {
         }
     }
 
-    /// What an element indexes: a property by name, or an expression such as `self` or `entity`.
+    /// The subject of an element: a property by name, or an expression such as `self` or `entity`.
     public enum Subject: Sendable, Hashable {
         case property(String)
         case expression(String)

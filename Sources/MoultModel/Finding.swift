@@ -1,6 +1,6 @@
 /// A risk or fact worth attention, which is not an error: a stable code, a place, a sentence, a remedy.
 public struct Finding: Sendable, Hashable {
-    /// How much a finding matters.
+    /// The severity of a finding, from a note to an error.
     public enum Severity: String, Sendable, Hashable, Comparable, CaseIterable {
         /// Something to know.
         case note
@@ -22,20 +22,20 @@ public struct Finding: Sendable, Hashable {
 
     /// Stable, in kebab case, such as `unknown-element`.
     public var code: String
-    /// How much it matters.
+    /// The severity of the finding: a note, a warning or an error.
     public var severity: Severity
-    /// Where: a file, `Entity.property`, a table.
+    /// The place: a file, `Entity.property`, a table.
     public var place: String
     /// One sentence that says what was found.
     public var message: String
-    /// What to do next; empty where nothing needs doing.
+    /// The action to take next; empty where nothing needs doing.
     public var remedy: String
     /// The first keys of the rows that it is about; empty where it is about no rows.
     public var keys: [Int64] = []
-    /// What these rows hold, as literals of SQL; empty unless values were asked for.
+    /// The values of these rows, as literals of SQL; empty unless values were asked for.
     public var values: [String] = []
 
-    /// How many rows a finding names.
+    /// The greatest number of rows that a finding names.
     package static let keyLimit = 10
 
     package init(code: String, severity: Severity, place: String, message: String, remedy: String = "") {

@@ -11,13 +11,14 @@ public struct ManagedObjectModel: Sendable, Equatable {
     public let composites: [CompositeDescription]
     /// The stored fetch requests, ordered by name.
     public let fetchRequestTemplates: [FetchRequestTemplate]
-    /// What `NSStoreModelVersionIdentifiers` of a store of this model holds: `[""]` when a model file names none.
+    /// The version identifiers that `NSStoreModelVersionIdentifiers` of a store of this model holds: `[""]` when a
+    /// model file names none.
     public var versionIdentifiers: [String]
-    /// What a model file says of itself, by attribute name (its tools, whether it is used with CloudKit or SwiftData).
-    /// It describes the file, not the model, and is no part of the fingerprint.
+    /// The attributes of a model file about itself, by name (its tools, whether it is used with CloudKit or SwiftData).
+    /// They describe the file, not the model, and are no part of the fingerprint.
     public let documentAttributes: [String: String]
-    /// Where a model editor shows each entity in its diagram: x, y, width and height in points, separated by spaces. Only a
-    /// source has it, and it is no part of the fingerprint.
+    /// The frame of each entity in the diagram of a model editor: x, y, width and height in points, separated by
+    /// spaces. Only a source has it, and it is no part of the fingerprint.
     public let diagram: [String: String]
 
     private let positions: [String: Int]
@@ -144,7 +145,7 @@ extension ManagedObjectModel {
         first(of: entity) { $0.declares(property) ? $0 : nil }
     }
 
-    /// What `find` gives first, asked of the entity and then of those above it, nearest first.
+    /// Returns the first result of `find`, asked of the entity and then of those above it, nearest first.
     private func first<Found>(of entity: EntityDescription, _ find: (EntityDescription) -> Found?) -> Found? {
         if let found = find(entity) { return found }
         var name = entity.superentityName

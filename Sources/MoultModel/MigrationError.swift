@@ -2,11 +2,11 @@
 ///
 /// A caller branches on ``code``; a person reads the rest. ``exitCode`` is what the command line ends with.
 public struct MigrationError: Error, Sendable, Hashable {
-    /// What kind of error it is.
+    /// The kind of the error.
     public var code: Code
     /// One sentence that says what was found.
     public var message: String
-    /// Where: a path, `Entity.property`, a table; empty where there is none.
+    /// The place: a path, `Entity.property`, a table; empty where there is none.
     public var place: String
     /// One sentence that says what to do next.
     public var remedy: String
@@ -45,7 +45,7 @@ extension MigrationError: CustomStringConvertible {
     /// Core Data's own name and number for this error, where it has one.
     public var coreData: (constant: String, number: Int)? { code.coreData }
 
-    /// What the command line exits with (Documentation/CommandLine.md).
+    /// The exit status of the command line for this error (Documentation/CommandLine.md).
     public var exitCode: Int32 { code.exitCode }
 }
 
@@ -54,7 +54,7 @@ extension MigrationError {
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code's name, such as `storeAhead`.
         public let description: String
-        /// What the command line exits with for it.
+        /// The exit status of the command line for an error of this code.
         public let exitCode: Int32
         let constant: String?
         let number: Int
@@ -119,7 +119,7 @@ extension MigrationError {
         public static let tooManyAttempts = Code("tooManyAttempts", exit: 3)
         /// The volume has too little free space, as estimated before the work or as found during it.
         public static let insufficientStorage = Code("insufficientStorage", exit: 3)
-        /// What the store holds does not fit the model or the version that it is to become.
+        /// A conflict between the store's data and the model, or the version that the store is to become.
         public static let dataConflict = Code("dataConflict", exit: 3, "NSMigrationError", 134110)
         /// A repair or the fixes of rules would put a large part of an entity's objects into the quarantine.
         public static let quarantineTooLarge = Code("quarantineTooLarge", exit: 3)
@@ -127,8 +127,8 @@ extension MigrationError {
         public static let readOnly = Code("readOnly", exit: 3)
         /// The second store of a mirror is not as the mirror left it, or is ahead of the first.
         public static let mirrorDiverged = Code("mirrorDiverged", exit: 3)
-        /// What came after a token of persistent history is not known any more: it was deleted, or a restore took back what
-        /// the token had seen.
+        /// Persistent history after a token is not known any more: it was deleted, or a restore took back what the
+        /// token had seen.
         public static let historyTokenExpired = Code(
             "historyTokenExpired", exit: 3, "NSPersistentHistoryTokenExpiredError", 134301)
         /// There is no backup to go back to.

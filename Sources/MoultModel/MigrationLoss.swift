@@ -1,7 +1,7 @@
-/// What a store has and a migration does not carry into the new version, with its count: objects, values, links,
+/// Contents of a store that a migration does not carry into the new version, with their count: objects, values, links,
 /// changes of persistent history, and what an app has put next to Core Data's own tables.
 public struct MigrationLoss: Sendable, Hashable {
-    /// What is lost.
+    /// The kind of content that is lost.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Objects of an entity.
         case rows
@@ -27,7 +27,7 @@ public struct MigrationLoss: Sendable, Hashable {
         case constraint
     }
 
-    /// Why it is lost.
+    /// The reason for a loss.
     public enum Reason: String, Sendable, Hashable, CaseIterable {
         /// The new version does not have the entity, or does not store the property.
         case removed
@@ -53,9 +53,9 @@ public struct MigrationLoss: Sendable, Hashable {
         case conflict
     }
 
-    /// What is lost.
+    /// The kind of content that is lost.
     public var kind: Kind
-    /// Why it is lost.
+    /// The reason for the loss.
     public var reason: Reason
     /// The entity, by its name in the older version; the table for ``Reason/unexplained``, ``Kind/column`` and
     /// ``Kind/constraint``; the table, index, trigger or view for ``Reason/conflict``.
@@ -102,7 +102,7 @@ extension MigrationLoss: CustomStringConvertible {
     /// The same as ``sentence``.
     public var description: String { sentence }
 
-    /// What is lost and why, in one sentence.
+    /// The loss and its reason, in one sentence.
     public var sentence: String {
         let them = count == 1 ? "it" : "them"
         let read = isReadByCode ? " The stage's own code has read \(them)." : ""

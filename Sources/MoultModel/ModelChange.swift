@@ -8,9 +8,9 @@ package struct ModelChange: Sendable, Hashable {
     package var entity: String?
     /// The property, index or other part of the entity; without an entity, the part of the model.
     package var member: String?
-    /// What was, as a person reads it; nil for none.
+    /// The state before the change, as a person reads it; nil for none.
     package var old: String?
-    /// What is, as a person reads it; nil for none.
+    /// The state after the change, as a person reads it; nil for none.
     package var new: String?
     /// Whether the version hash changes with it, so that Core Data itself would notice.
     package var isHashed: Bool
@@ -38,7 +38,7 @@ package struct ModelChange: Sendable, Hashable {
 }
 
 extension ModelChange {
-    /// What kind of change; the raw value is the stable code that leaves the process.
+    /// The kind of a change; the raw value is the stable code that leaves the process.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         case entityAdded = "entity-added"
         case entityRemoved = "entity-removed"

@@ -19,7 +19,7 @@ public struct Configuration: Sendable, Hashable {
 public struct CompositeDescription: Sendable, Hashable {
     /// The name by which attributes of a model file name the type.
     public var name: String
-    /// What a value consists of; an element may be composite itself.
+    /// The elements of a value; an element may be composite itself.
     public var elements: [AttributeDescription]
 
     /// A composite type of these elements.
@@ -40,7 +40,7 @@ public struct FetchedPropertyDescription: Sendable, Hashable {
     /// The condition that found objects satisfy, in Core Data's format language, with `$FETCH_SOURCE` for the object
     /// itself; nil for none.
     public var predicate: String?
-    /// What else the file says of its fetch request, by attribute name.
+    /// The other attributes of its fetch request in the file, by name.
     public var options: [String: String]
     /// Whether the model marks the property as transient; no store keeps it in any case.
     public var isTransient: Bool
@@ -81,8 +81,8 @@ public struct FetchRequestTemplate: Sendable, Hashable {
     public var entityName: String
     /// The condition that found objects satisfy, in Core Data's format language; nil for none.
     public var predicate: String?
-    /// What else the file says of it, by attribute name (`fetchLimit`, `resultType`, …). Sort descriptors, which only
-    /// code can give, stand under `sortDescriptors` as `ascending rating compare:`, joined by `; `.
+    /// The other attributes of the request in the file, by name (`fetchLimit`, `resultType`, …). Sort descriptors,
+    /// which only code can give, stand under `sortDescriptors` as `ascending rating compare:`, joined by `; `.
     public var options: [String: String]
 
     /// A fetch request for objects of an entity, under a name.

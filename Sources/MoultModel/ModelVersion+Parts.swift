@@ -1,12 +1,12 @@
-/// Which entities of a version a store holds, or is to hold.
+/// The entities of a version that a store holds, or is to hold.
 package enum StorePart: Sendable, Hashable {
     /// All, as a store has them that is opened without a configuration.
     case whole
-    /// Those of the configuration of that name.
+    /// The entities of the configuration of that name.
     case configuration(String)
 }
 
-/// Where a store stands among the versions of its model.
+/// The position of a store among the versions of its model.
 package struct StorePlace: Sendable {
     package let position: Int
     /// The version at that position; of several with equal hashes, the one whose configuration the store holds.

@@ -45,9 +45,10 @@ public struct ModelVersions: Sendable, Equatable {
     public package(set) var versions: [ModelVersion]
     /// The version the bundle calls current (`.xccurrentversion`, `VersionInfo.plist`), by name.
     public package(set) var currentName: String?
-    /// Why the current version is not known although the bundle marks one; nil where it is known, or none is marked.
+    /// The reason why the current version is not known although the bundle marks one; nil where it is known, or none is
+    /// marked.
     package var currentFault: MigrationError?
-    /// What was noticed while reading, such as elements that Moult does not know.
+    /// The findings from reading the model, such as elements that Moult does not know.
     package var findings: [Finding]
 
     package init(versions: [ModelVersion], currentName: String? = nil, findings: [Finding] = []) {

@@ -1,4 +1,4 @@
-/// What attributes, relationships and fetched properties have in common: `NSPropertyDescription`.
+/// The members that attributes, relationships and fetched properties have in common: `NSPropertyDescription`.
 public protocol PropertyDescription: Sendable {
     var name: String { get set }
     var isOptional: Bool { get set }

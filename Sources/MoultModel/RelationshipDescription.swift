@@ -16,7 +16,7 @@ public struct RelationshipDescription: Sendable, Hashable {
     public var minCount: Int
     /// Whether the destinations of a to-many relationship have an order, which the store keeps.
     public var isOrdered: Bool
-    /// What happens to the destinations when an object is deleted.
+    /// The action on the destinations when an object is deleted.
     public var deleteRule: DeleteRule
     /// The indexed switch of models before 2017.
     public var isIndexed: Bool
@@ -79,7 +79,7 @@ public struct RelationshipDescription: Sendable, Hashable {
     package var mayBeEmpty: Bool { isOptional || (isToMany && minCount == 0) }
 }
 
-/// What happens to the other end when an object is deleted, with Core Data's numbers (`NSDeleteRule`).
+/// The action on the other end when an object is deleted, with Core Data's numbers (`NSDeleteRule`).
 public enum DeleteRule: Int, Sendable, Hashable, CaseIterable {
     case noAction = 0
     case nullify = 1

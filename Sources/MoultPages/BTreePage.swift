@@ -10,11 +10,11 @@ struct BTreePage {
         var isTable: Bool { self == .interiorTable || self == .leafTable }
     }
 
-    /// Where the bytes of a row lie.
+    /// The location of the bytes of a row.
     struct Payload: Equatable {
         /// Bytes in all.
         var size: Int
-        /// Those on the page.
+        /// The range of the bytes that are on the page.
         var local: Range<Int>
         /// The first page of the others; 0 where there are none.
         var overflow: Int

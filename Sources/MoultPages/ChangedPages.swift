@@ -77,7 +77,7 @@ package struct ChangedPages {
     }
 }
 
-/// Which tree of a database a page belongs to.
+/// The owner of each page of a database: the tree that the page belongs to.
 struct PageOwners {
     enum Owner: Equatable {
         case tree(root: Int)

@@ -1,7 +1,7 @@
 import MoultSQLite
 
-/// What the first hundred bytes of a database say (the SQLite file format, section 1.3). Each field is nil where it holds
-/// what SQLite does not write.
+/// The header of a database, its first hundred bytes (the SQLite file format, section 1.3). An optional field is nil
+/// where it holds what SQLite does not write.
 struct DatabaseHeader {
     let pageSize: Int?
     let reserved: Int

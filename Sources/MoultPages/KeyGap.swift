@@ -4,7 +4,7 @@ package struct KeyGap: Equatable {
     var keys: ClosedRange<Int64>
     /// The page that cannot be read, or that has the rows that cannot.
     package var page: Int
-    /// How deep in the tree the page is; 0 for the root.
+    /// The depth of the page in the tree; 0 for the root.
     var depth: Int
     /// Rows of a page that can be read otherwise.
     var isWithinPage = false

@@ -43,7 +43,7 @@ final class OrphanPages {
         for page in indexPages where ledger[page] == .unknown { try placeEntries(page) }
     }
 
-    /// What is known of a page and of all pages below it.
+    /// The keys, leaves and possible tables of a page and of all pages below it.
     private struct Group {
         var keys: ClosedRange<Int64>?
         var leaves = 0

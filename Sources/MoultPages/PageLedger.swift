@@ -1,4 +1,4 @@
-/// What each page of a database was found to be.
+/// The use of each page of a database, as far as it was found out.
 package final class PageLedger {
     package enum Use: UInt8 {
         case unknown

@@ -38,7 +38,7 @@ extension PageRecovery {
     /// Pages that may be leaves which nothing leads to and whose rows were not read.
     package struct UnreadPages {
         private(set) var byTable: [Int: Int64] = [:]
-        /// Those of which no table is known.
+        /// The number of pages of which no table is known.
         private(set) var anywhere: Int64 = 0
 
         mutating func add(_ owner: Owner) {

@@ -23,7 +23,7 @@ extension PageRecovery {
         }
     }
 
-    /// What the model says that was named; else the model that the store carries, wherever it lies.
+    /// Returns the hints of the model that was named; else of the model that the store carries, wherever it lies.
     private func anyHints() throws -> Hints? {
         if let hints = try hints(nil) { return hints }
         for number in ledger.unknown {

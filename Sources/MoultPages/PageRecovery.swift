@@ -8,11 +8,11 @@ import MoultSystem
 /// The tables are walked from their roots. Leaves that no walk has reached go to the one table that they can belong to.
 /// The indexes, the keys' counters and the pages themselves say what must have been there.
 package final class PageRecovery {
-    /// What a model says of the store's tables, where the store itself does not.
+    /// A model's description of the store's tables, for where the store itself has none.
     package struct Hints {
         /// Each `CREATE TABLE`.
         let statements: [String]
-        /// What `Z_ENT` may hold, by table.
+        /// The values that `Z_ENT` may have, by table.
         let numbers: [String: Set<Int64>]
 
         package init(statements: [String], numbers: [String: Set<Int64>]) {
@@ -134,7 +134,7 @@ package final class PageRecovery {
             })
     }
 
-    /// What `Z_PRIMARYKEY` says of each table: the numbers of its entities, and the highest key.
+    /// Notes for each table what `Z_PRIMARYKEY` says of it: the numbers of its entities, and the highest key.
     ///
     /// - Parameter hinting: whether the model is asked where that cannot be read.
     private func nameEntities(hinting: Bool = true) throws {

@@ -1,4 +1,5 @@
-/// Which page leads to which, in a database that can be vacuumed page by page (the SQLite file format, section 1.8).
+/// The pointer map of a database that can be vacuumed page by page: the page that leads to each page (the SQLite file
+/// format, section 1.8).
 final class PointerMap {
     enum Kind: UInt8 {
         case root = 1

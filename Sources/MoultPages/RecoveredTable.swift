@@ -1,11 +1,11 @@
 import MoultSQLite
 
-/// A table of the damaged database, as its text says it.
+/// A table of the damaged database, as its CREATE TABLE statement declares it.
 package struct RecoveredTable {
     package let name: String
     /// Nil where that is not known.
     package let root: Int?
-    /// Those of which a row has a value, in the order of the values.
+    /// The columns stored in a record, in record order.
     let columns: [Catalogue.Column]
     /// Whether the table is one `WITHOUT ROWID`: its rows are the entries of an index, without numbers.
     package let isKeyed: Bool
@@ -13,7 +13,7 @@ package struct RecoveredTable {
     let keyColumn: Int?
     /// The numbers that its rows may have as `Z_ENT`; empty where that is not known.
     var entityNumbers: Set<Int64> = []
-    /// Where the walk could not read.
+    /// The ranges of keys that the walk could not read.
     package var gaps: [KeyGap] = []
     package var rows: Int64 = 0
     /// Keys of rows of which some values are damaged.

@@ -7,7 +7,7 @@ import MoultSystem
 package struct RollbackJournal {
     /// Pages that the journal names.
     package private(set) var count = 0
-    /// Those of them that SQLite plays back.
+    /// The number of pages in the journal that SQLite plays back.
     private(set) var readable = 0
     /// Whether it ends where SQLite ends none, so that pages may be missing that nothing counts.
     private(set) var isCut = false
@@ -77,19 +77,20 @@ package struct RollbackJournal {
     /// the journal may have more than can be read.
     var changedPages: Set<Int>? { isEven && readable == count ? pages : nil }
 
-    /// What SQLite leaves out when it plays the journal back, in a sentence; nil if nothing, or if it is spent.
+    /// The part of the journal that SQLite leaves out when it plays the journal back, in a sentence; nil if there is
+    /// none, or if the journal is spent.
     package var playbackFault: String? {
         if let headerFault { return headerFault }
         if readable < count { return "SQLite plays back \(readable) of its \(Quantity.count(count, "page"))." }
         return isCut ? "It is cut off after \(Quantity.count(readable, "page"))." : nil
     }
 
-    /// Why nothing of the journal is played back, in a sentence; nil if it begins as it should, or is spent.
+    /// The reason why nothing of the journal is played back, in a sentence; nil if it begins as it should, or is spent.
     package var headerFault: String? {
         count > 0 && readable == 0 && databaseSize == 0 ? "It does not begin like a journal; SQLite removes it." : nil
     }
 
-    /// Why the transaction may not be undone as a whole, in a sentence; nil where it is.
+    /// Returns the reason why the transaction may not be undone as a whole, in a sentence; nil where it is.
     ///
     /// - Parameter size: of the database, before the journal is played back.
     package func fault(besideDatabaseOf size: Int64) -> String? {

@@ -14,7 +14,7 @@ struct TreeComparison {
     let system: any System
 
     private struct Link {
-        /// Where its four bytes are.
+        /// The offset of its four bytes in the page.
         let place: Int
         let page: Int
         let isOverflow: Bool

@@ -4,7 +4,7 @@
 /// replaced by a larger one, which takes them in slot by slot. So the order depends on the order of insertion, and is the
 /// same on every machine.
 package enum HashTableOrder {
-    /// How many slots a table has, and with how many keys it is still used.
+    /// The sizes of a table: the number of slots, and the number of keys with which it is still used.
     private static let sizes: [(slots: Int, capacity: Int)] = [
         (3, 3), (7, 6), (13, 11), (23, 19), (41, 32), (71, 52), (127, 85), (191, 118), (251, 155), (383, 237),
         (631, 390), (1087, 672), (1723, 1065),

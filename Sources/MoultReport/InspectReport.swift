@@ -3,7 +3,7 @@ import MoultPropertyList
 import MoultStore
 import MoultSystem
 
-/// What a store is.
+/// A report on one store: its version, its metadata, its objects and its findings.
 package struct InspectReport: Sendable {
     private let snapshot: StoreSnapshot
     private let recognition: StoreRecognition

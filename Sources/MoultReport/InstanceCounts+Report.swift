@@ -2,7 +2,7 @@ import MoultEngine
 import MoultModel
 import MoultTransform
 
-/// What a migration policy has made of the objects of one entity mapping.
+/// A report on what a migration policy has made of the objects of one entity mapping.
 extension InstanceCounts {
     package var document: JSONValue {
         [

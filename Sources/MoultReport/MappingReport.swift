@@ -2,7 +2,7 @@ import MoultModel
 import MoultModelFiles
 import MoultPlan
 
-/// What a mapping model says.
+/// A report on the contents of a mapping model.
 package struct MappingReport: Sendable {
     private let name: String
     private let mapping: MappingModel

@@ -45,7 +45,7 @@ extension MigrationEdge {
         return lines
     }
 
-    /// How the edge is done, in a word or two.
+    /// The way in which the edge is done, in a word or two.
     private var way: String {
         guard let stage else { return "inferred" }
         return isInferable ? "inferred, stage \(stage.name.printable)" : stage.name.printable

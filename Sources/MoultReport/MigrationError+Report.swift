@@ -13,7 +13,7 @@ extension MigrationError {
         return ["format": 1, "error": .object(facts)]
     }
 
-    /// What a person reads: what was found, where, what lies under it, what to do next.
+    /// Returns the lines that a person reads: what was found, where, what lies under it, what to do next.
     package func lines(style: TextStyle) -> [String] {
         let place = place.printable
         let facts = [

@@ -4,7 +4,7 @@ import MoultPlan
 import MoultStore
 import MoultTransform
 
-/// What a migration, or the rehearsal of one, has done.
+/// A report on what a migration, or the rehearsal of one, has done.
 package struct OutcomeReport: Sendable {
     private let from: String
     private let to: String

@@ -1,8 +1,8 @@
 import MoultModel
 
-/// What a run of the parity package found on a Mac, as it wrote it down.
+/// The findings of a run of the parity package on a Mac, as it wrote them down.
 package struct ParityReport: Sendable {
-    /// Whose Core Data it was, on which system, and which Moult.
+    /// The Core Data that was compared, the system that it was on, and the Moult that it was compared with.
     package let (coreData, system, moult): (String, String, String)
     package let checks: [Check]
     /// Hashes that only Core Data knows, by what they are of.

@@ -2,7 +2,7 @@ import MoultModel
 
 /// One line that says how far a run is.
 package struct ProgressLine: Sendable, Hashable {
-    /// What is being done, in a word.
+    /// The work that is being done, in a word.
     package var phase: String
     /// Of the whole run, 0 to 1.
     package var fraction: Double

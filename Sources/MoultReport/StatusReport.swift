@@ -3,7 +3,7 @@ import MoultModel
 import MoultPlan
 import MoultStore
 
-/// How a store stands to the versions of a model.
+/// A report on how a store stands to the versions of a model.
 package struct StatusReport: Sendable {
     package let status: VersionStatus
     /// The name of the version aimed at; nil if the model has none.
@@ -13,19 +13,19 @@ package struct StatusReport: Sendable {
     /// The names of the model's versions, oldest first.
     package let order: [String]
     private let recognition: StoreRecognition?
-    /// What is pending: `deferredMigration`, `unfinishedRun`, `liveRun`, `pausedMigration`.
+    /// The pending work: `deferredMigration`, `unfinishedRun`, `liveRun`, `pausedMigration`.
     package let pendingWork: [String]
     package let deferredTasks: [DeferredTask]
     private let leftOutside: String?
     /// The lines about a run of another process that is under way.
     private let underWay: String?
     private let process: Int32?
-    /// How far a migration has come that waits for its next call.
+    /// The progress of a migration that waits for its next call; nil if none does.
     package let paused: MigrationCheckpoint?
     /// Of the model, which a verb says as it reads it.
     private let modelFindings: [Finding]
     private let findings: [Finding]
-    /// What was noticed in the model and in the store.
+    /// The findings about the model and the store.
     package var noticed: [Finding] { modelFindings + findings }
 
     package init(

@@ -40,7 +40,7 @@ extension String {
         return safe
     }
 
-    /// How many columns of a terminal the text fills.
+    /// The number of columns of a terminal that the text fills.
     package var columns: Int {
         reduce(0) { $0 + ($1.unicodeScalars.first.map(\.columns) ?? 0) }
     }

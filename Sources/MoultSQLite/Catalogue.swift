@@ -1,6 +1,6 @@
 import MoultModel
 
-/// What `sqlite_master` of a database says, in its own order.
+/// The contents of `sqlite_master` of a database, in its own order.
 package struct Catalogue: Sendable, Equatable {
     package enum Kind: String, Sendable, Hashable { case table, index, trigger, view }
 
@@ -96,7 +96,7 @@ package struct Catalogue: Sendable, Equatable {
         }[name]
     }
 
-    /// Where a table stands among all tables.
+    /// Returns the position of a table among all tables; nil if there is no such table.
     package func place(ofTable name: String) -> Int? { places[name] }
 
     /// In the order of the catalogue.

@@ -1,4 +1,5 @@
-/// What SQLite makes of values that a column is given, by its declared type (sqlite.org/datatype3.html, 3.1).
+/// The type affinity of a column, by which SQLite converts the values that it is given. It follows from the column's
+/// declared type (sqlite.org/datatype3.html, 3.1).
 package enum ColumnAffinity: Sendable {
     case integer, text, blob, real, numeric
 

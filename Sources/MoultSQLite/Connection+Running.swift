@@ -96,8 +96,8 @@ extension Connection {
         try check(moult_sqlite_set(handle, Int32(SQLITE_DBCONFIG_RESET_DATABASE), isIgnored ? 1 : 0))
     }
 
-    /// Where SQLite writes what does not fit into memory, such as large sorts. It is one setting for the whole process
-    /// and must not be changed while a statement runs.
+    /// Sets the folder where SQLite writes what does not fit into memory, such as large sorts. It is one setting for
+    /// the whole process and must not be changed while a statement runs.
     package func setTemporaryFolder(_ folder: String) throws {
         guard try text("PRAGMA temp_store_directory") != folder else { return }
         try execute("PRAGMA temp_store_directory = \(folder.quotedLiteral)")
@@ -132,7 +132,7 @@ extension Connection {
         }
     }
 
-    /// What `body` makes; nil if it fails.
+    /// Returns the result of `body`; nil if it fails.
     ///
     /// - Throws: what has failed where SQLite has rolled the transaction around it back, as for a lack of memory: the
     ///   statements that come after it would be transactions of their own.

@@ -18,12 +18,12 @@ package final class Connection {
     }
 
     package let path: String
-    /// What errors name: the path, or that of the store of which this is a private copy.
+    /// The path that errors name: ``path``, or that of the store of which this is a private copy.
     package let place: String
     private(set) var handle: OpaquePointer?
     private var statements: [ObjectIdentifier: Unmanaged<Statement>] = [:]
     var progressBox: ProgressBox?
-    /// What a registered function threw last; SQLite itself keeps only its text.
+    /// The last error that a registered function threw; SQLite itself keeps only its text.
     var functionError: (any Error)?
 
     /// - Parameters:

@@ -41,7 +41,8 @@ extension String {
 }
 
 extension Substring {
-    /// What stands between two tokens: white space, of which one character is left where there are comments.
+    /// The text between two tokens without its comments: white space, of which one character is left where there are
+    /// comments.
     fileprivate var withoutComments: String {
         let hasComment = unicodeScalars.contains { $0 == "-" || $0 == "/" }
         return hasComment ? (unicodeScalars.contains("\n") ? "\n" : " ") : String(self)

@@ -2,13 +2,13 @@
 /// and comments are left out.
 package struct SQLToken: Sendable, Hashable {
     package let text: String
-    /// Where it stands in the statement.
+    /// The range of the token in the statement.
     package let range: Range<String.Index>
 
     /// In capitals, with its quotes: a name in quotes is no keyword.
     package var word: String { text.uppercased() }
 
-    /// What it names, without quotes.
+    /// The name that the token stands for, without quotes.
     package var name: String {
         let ends: [Unicode.Scalar: Unicode.Scalar] = ["\"": "\"", "`": "`", "[": "]", "'": "'"]
         let scalars = text.unicodeScalars

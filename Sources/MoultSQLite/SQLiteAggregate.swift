@@ -5,7 +5,7 @@ import MoultModel
 package struct SQLiteAggregate: Sendable {
     package var name: String
     package var argumentCount: Int32
-    /// What one group begins with.
+    /// The closure that makes the initial state of one group.
     package var start: @Sendable () -> any SQLiteAggregation
 
     package init(_ name: String, argumentCount: Int32, start: @escaping @Sendable () -> any SQLiteAggregation) {
@@ -15,7 +15,7 @@ package struct SQLiteAggregate: Sendable {
     }
 }
 
-/// What one group of rows comes to.
+/// The aggregation of one group of rows to a value.
 package protocol SQLiteAggregation: AnyObject {
     /// Takes in one row, in the order in which SQLite meets them.
     func add(_ arguments: SQLiteArguments) throws
@@ -86,7 +86,7 @@ private func aggregateBox(_ context: OpaquePointer?) -> AggregateBox? {
     sqlite3_user_data(context).map { Unmanaged<AggregateBox>.fromOpaque($0).takeUnretainedValue() }
 }
 
-/// Where SQLite keeps, for one group, the reference to what Swift knows of it; zero at first.
+/// Returns the place where SQLite keeps, for one group, the reference to Swift's state of it; zero at first.
 private func groupPlace(_ context: OpaquePointer?, byteCount: Int32) -> UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 {
     sqlite3_aggregate_context(context, byteCount)?.assumingMemoryBound(to: UnsafeMutableRawPointer?.self)

@@ -1,4 +1,4 @@
-/// What a CREATE TABLE statement says of its columns and constraints, each in its own words.
+/// The columns and constraints of a CREATE TABLE statement, each in its own words.
 ///
 /// SQLite reports neither the expression of a generated column nor a CHECK, only the whole statement
 /// (sqlite.org/lang_createtable.html).
@@ -8,14 +8,14 @@ package struct TableDefinition: Sendable, Hashable {
         let tokens: [SQLToken]
         /// As it stands in the statement.
         package let text: String
-        /// What stands behind the name and the type of a column; all of a constraint of the table.
+        /// The text after the name and the type of a column; the whole text of a constraint of the table.
         package let constraints: String
         /// The tokens of these constraints, in capitals.
         package let words: [String]
     }
 
     package let parts: [Part]
-    /// What stands behind the last parenthesis, such as `STRICT`.
+    /// The table options after the last parenthesis, such as `STRICT`.
     package let options: String
 
     /// Nil for a statement that is none of a table with columns.
@@ -67,7 +67,7 @@ extension TableDefinition {
 }
 
 extension TableDefinition.Part {
-    /// What a constraint of a column begins with, and so ends its type.
+    /// The keywords that begin a constraint of a column, and so end its type.
     private static let columnWords: Set<String> = [
         "CONSTRAINT", "PRIMARY", "NOT", "NULL", "UNIQUE", "CHECK", "DEFAULT", "COLLATE", "REFERENCES", "GENERATED",
         "AS",
@@ -111,7 +111,7 @@ extension TableDefinition.Part {
         tokens.enumerated().map { $0 > 0 && $1.isLiteral ? $1.text : $1.name.uppercased() }
     }
 
-    /// What stands in the first parentheses of a constraint, by name.
+    /// The names in the first parentheses of a constraint.
     package var names: [String] {
         tokens.drop { $0.text != "(" }.dropFirst().prefix { $0.text != ")" }.filter { $0.text != "," }.map(\.name)
     }

@@ -1,4 +1,4 @@
-/// Who may read and write what is made; each file and folder has its rights from the moment it is there.
+/// The rights to read and write a new file or folder; each has its rights from the moment it is there.
 package enum FileRights: Sendable, Hashable {
     /// This user alone: for copies, and wherever no other rights are given.
     case own

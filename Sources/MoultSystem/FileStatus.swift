@@ -1,4 +1,4 @@
-/// What the machine says about a file without opening it (`man 2 stat`).
+/// The information that the system has about a file without opening it (`man 2 stat`).
 package struct FileStatus: Sendable, Hashable {
     package enum Kind: Sendable, Hashable { case file, folder, other }
 

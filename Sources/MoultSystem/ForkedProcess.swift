@@ -12,9 +12,9 @@ import MoultModel
 /// how it ends. It dies with this process. It has one thread: neither side may rely on Dispatch's or Swift's own threads
 /// in it.
 package final class ForkedProcess {
-    /// How it ended.
+    /// The end of a process: its exit code or signal, and the resources that it used.
     package struct End: Sendable, Hashable {
-        /// What it returned; nil if a signal ended it.
+        /// The exit code; nil if a signal ended it.
         package var exit: Int32?
         package var signal: Int32?
         /// Bytes of memory that it had at most.
@@ -175,7 +175,7 @@ extension ForkedProcess {
         }
     }
 
-    /// How it ended; nil while it runs.
+    /// Returns the end of the process; nil while it runs.
     package func ended() -> End? {
         read()
         let isSilent = streams.output < 0 && streams.errors < 0

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// What is mounted where, as `/proc/self/mountinfo` lists it (`man 5 proc`).
+/// The mounted file systems and their mount points, as `/proc/self/mountinfo` lists them (`man 5 proc`).
 package struct MountTable: Sendable {
     private let mounts: [(point: String, type: String)]
 

@@ -113,7 +113,7 @@ extension POSIXSystem {
     }
 }
 
-/// What ``FileRights`` come to on this machine.
+/// The permissions and ownership that ``FileRights`` come to on this machine.
 private struct Grant {
     /// Nil if the file is this user's alone, or as the umask says.
     private var status: FileStatus?

@@ -41,7 +41,7 @@ extension POSIXSystem {
         }
     }
 
-    /// What the machine says about a plain file, and its first bytes, from one opening of it.
+    /// Returns the status of a plain file, and its first bytes, from one opening of it.
     package func header(of path: String, count: Int) throws -> (status: FileStatus, bytes: [UInt8]) {
         try withFile(path, O_RDONLY, to: "read") { descriptor in
             var record = stat()
@@ -70,6 +70,6 @@ extension POSIXSystem {
         return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// How many processors this process may use.
+    /// The number of processors that this process may use.
     package var processors: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 }

@@ -5,7 +5,7 @@ package struct ProgramRun: Sendable {
     /// Its exit code, or 128 and the signal that ended it.
     package let exit: Int32
     package let output: [UInt8]
-    /// What it said on standard error, without the last line break.
+    /// The text that it wrote to standard error, without the last line break.
     package let errorText: String
 
     /// The first line of what it printed; nil if it printed nothing.

@@ -106,7 +106,7 @@ package struct RunningProcess: Sendable, Hashable {
 package struct VolumeSpace: Sendable, Hashable {
     /// Bytes that this process may still write.
     package var available: Int64
-    /// Which volume: two paths of one volume share their room.
+    /// The identifier of the volume: two paths of one volume share their room.
     package var volume: UInt64
 
     package init(available: Int64, volume: UInt64) {

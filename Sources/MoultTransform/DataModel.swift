@@ -1,5 +1,5 @@
-/// Where objects are kept, for code that does not say by whom: Core Data's face and SwiftData's each have one, so that
-/// an app can move from the one to the other behind it.
+/// A common interface to the objects of one class, for code that does not depend on the framework that keeps them: Core
+/// Data's face and SwiftData's each have one, so that an app can move from the one to the other behind it.
 ///
 ///     func titles(in model: some DataModel<Note>) throws -> [String] {
 ///         let context = model.createContext()
@@ -8,9 +8,9 @@
 public protocol DataModel<Record> {
     /// The class of the objects.
     associatedtype Record
-    /// What objects are read and changed in; it belongs to one thread at a time.
+    /// The context in which objects are read and changed; it belongs to one thread at a time.
     associatedtype Context
-    /// Which objects are read, in the face's own words.
+    /// The fetch that says which objects are read, in the face's own words.
     associatedtype Fetch
 
     /// The fetch of all objects.

@@ -13,14 +13,14 @@ public struct MigrationRegistry: Sendable {
     package var stages: [RegisteredStage] = []
     /// Mapping models made in code, whose versions are looked up by name.
     package var mappings: [RegisteredMapping] = []
-    /// What makes the migration policies that mapping models name; one object is made of each for every run.
+    /// The factories of the migration policies that mapping models name; each makes one object for every run.
     public var policies: [String: @Sendable () -> EntityMigrationPolicy] = [:]
     /// Gives the versions of the app's model, for an app's own tool that is called without `--model`; nil if the
     /// command line has to name the model. Asked for only by a verb that needs them.
     public var models: (@Sendable () throws -> ModelVersions)?
-    /// What must be true of the data before and after a migration and after steps that are named.
+    /// The rules that the data must satisfy before and after a migration and after steps that are named.
     public var rules: [ValidationRule] = []
-    /// What a stage may lose although both versions have it and none of its code has read it.
+    /// The accepted losses: data that a stage may lose although both versions have it and none of its code has read it.
     public var acceptedLosses = AcceptedLosses.none
     /// Whether the fixes of the rules are applied in a migration; without it rules only find.
     public var appliesFixes = false
@@ -41,7 +41,7 @@ public struct MigrationRegistry: Sendable {
     public init(models: (@Sendable () throws -> ModelVersions)? = nil) { self.models = models }
 }
 
-/// What one step of a stage does to the objects of a store of one version, and how it is undone.
+/// The code of one step of a stage, which changes the objects of a store of one version, and its undo.
 package struct StepCode: Sendable {
     /// Changes objects and saves; what is not saved when it returns is saved for it. It may run again from the start
     /// on a store that it has never seen changed.

@@ -1,15 +1,15 @@
 import MoultModel
 import MoultPlan
 
-/// What a SwiftData plan says, whether or not a store can be opened with it: for rules that judge it.
+/// The contents of a SwiftData plan, for rules that judge it, whether or not a store can be opened with it.
 package struct PlanOutline: Sendable {
-    /// Those whose models are right, oldest first.
+    /// The versions whose models are valid, oldest first.
     package let versions: [ModelVersion]
     /// The stages with code or a mapping of their own.
     package let stages: [RegisteredStage]
-    /// What is wrong or risky.
+    /// The errors and risks found in the plan.
     package let findings: [Finding]
-    /// Where each model is declared: by the version's name, then the entity's.
+    /// The source location of each model, by the version's name, then the entity's.
     package let declarations: [String: [String: Declaration]]
 
     package init(
@@ -22,7 +22,7 @@ package struct PlanOutline: Sendable {
         self.declarations = declarations
     }
 
-    /// Where the source declares a model.
+    /// The source location of a model and its properties.
     package struct Declaration: Sendable, Hashable {
         /// `Module/File.swift`, as `#fileID` has it.
         package let file: String

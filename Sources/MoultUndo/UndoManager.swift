@@ -115,9 +115,9 @@
             get { withState { $0.groupsByEvent } }
             set { withState { $0.groupsByEvent = newValue } }
         }
-        /// How many groups are open.
+        /// The number of open groups.
         open var groupingLevel: Int { withState { $0.open.count } }
-        /// How many groups ``undo()`` can take back, the newest ones; 0 for any number.
+        /// The number of groups that ``undo()`` can take back, the newest ones; 0 for any number.
         open var levelsOfUndo: Int {
             get { withState { $0.levels } }
             set {
@@ -182,9 +182,9 @@
             checkpoint()
             return withState { !$0.redoing.isEmpty }
         }
-        /// How many groups can be undone.
+        /// The number of groups that can be undone.
         open var undoCount: Int { withState { $0.undoing.count } }
-        /// How many groups can be redone.
+        /// The number of groups that can be redone.
         open var redoCount: Int { withState { $0.redoing.count } }
         /// Whether ``undo()`` is at work.
         open var isUndoing: Bool { withState { $0.run == .undo } }

@@ -7,7 +7,7 @@ package struct IndexFault: Sendable, Equatable {
     package let index: Catalogue.Entry
     /// SQLite's words for the first difference.
     package let message: String
-    /// How many values of a unique index occur more than once in the table.
+    /// The number of values of a unique index that occur more than once in the table.
     package let doubles: Int64
 
     /// All of a database, by `integrity_check`, in the order in which it names them.

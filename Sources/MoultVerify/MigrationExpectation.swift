@@ -1,4 +1,4 @@
-/// Which rows and columns of the source a migration had to carry over unchanged, in SQL's own words.
+/// The rows and columns of the source that a migration had to carry over unchanged, in SQL's own words.
 package struct MigrationExpectation: Sendable, Equatable {
     /// Rows of one table of the source that became rows of one table of the destination, with keys that differ by the
     /// same number.
@@ -6,7 +6,7 @@ package struct MigrationExpectation: Sendable, Equatable {
         package var sourceTable: String
         package var table: String
         package var entities: [Entity]
-        /// What was added to their keys.
+        /// The number that was added to their keys.
         package var keyShift: Int64
 
         package init(sourceTable: String, table: String, entities: [Entity], keyShift: Int64 = 0) {
@@ -58,7 +58,7 @@ package struct MigrationExpectation: Sendable, Equatable {
 
     /// The pairs of one relationship on both sides.
     package struct Pairs: Sendable, Equatable {
-        /// Where pairs are kept: rows of `table` with a key in each of two columns.
+        /// The place where pairs are kept: rows of `table` with a key in each of two columns.
         package struct Place: Sendable, Hashable {
             package var table: String
             package var owner: String
@@ -71,7 +71,7 @@ package struct MigrationExpectation: Sendable, Equatable {
             }
         }
 
-        /// How the keys of the objects at one end change: by the entity numbers of either store, what is added.
+        /// The changes of the keys of the objects at one end: the numbers added, by the entity numbers of either store.
         package struct KeyShifts: Sendable, Equatable {
             /// The tables of the objects.
             package var sourceTable: String

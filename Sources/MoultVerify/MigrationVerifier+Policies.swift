@@ -17,7 +17,7 @@ extension MigrationVerifier {
         }
     }
 
-    /// How many rows of an entity policies have added.
+    /// Returns the number of rows of an entity that policies have added.
     func added(_ number: Int) throws -> Int64 {
         guard try hasPolicyRows else { return 0 }
         return try connection.integer(

@@ -86,7 +86,7 @@ package struct SchemaRepairVerifier {
 
     private func key(_ entry: Catalogue.Entry) -> String { "\(entry.kind.rawValue) \(entry.name)" }
 
-    /// What SQLite makes by itself for a new table: the index of its key, the tables of an R-tree.
+    /// Whether SQLite makes the entry by itself for a new table: the index of its key, the tables of an R-tree.
     private func isPart(_ entry: Catalogue.Entry) -> Bool {
         objects.contains { object in
             guard object.kind == "table" else { return false }

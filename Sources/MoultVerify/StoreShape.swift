@@ -1,4 +1,4 @@
-/// What a store should look like, in SQL's own words.
+/// The expected shape of a store, in SQL's own words.
 ///
 /// Who verifies shares no code with who made the store: it is given names and numbers, and asks the file itself.
 package struct StoreShape: Sendable, Equatable {

@@ -5,7 +5,7 @@ import MoultSQLite
 extension StoreVerifier {
     typealias Rows = (keys: [Int64], values: [String])
 
-    /// How many rows a clause selects; nil for none.
+    /// Returns the number of rows that a clause selects; nil for none.
     ///
     /// - Parameter rows: a table with the alias `r`, and a condition.
     func count(_ rows: String) throws -> Int64? {

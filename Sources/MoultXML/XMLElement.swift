@@ -5,17 +5,17 @@ package struct XMLElement: Sendable {
     package let name: String
     /// In the order of the file, references resolved.
     package let attributes: [(name: String, value: String)]
-    /// Where its start tag begins, from 1.
+    /// The line where its start tag begins, from 1.
     package let line: Int
     package fileprivate(set) var children: [XMLElement] = []
-    /// What stands between its tags outside its children, all pieces joined; empty unless it was asked for.
+    /// The text between its tags outside its children, all pieces joined; empty unless it was asked for.
     package fileprivate(set) var text = ""
 
     /// The value of an attribute; nil if there is none.
     package func attribute(_ name: String) -> String? { attributes.first { $0.name == name }?.value }
 }
 
-/// Why a document was not read, and where.
+/// The reason why a document was not read, and its place.
 package struct XMLFault: Error {
     package let message: String
     /// From 1.
@@ -25,7 +25,7 @@ package struct XMLFault: Error {
 }
 
 extension XMLElement {
-    /// What a document may hold: more is refused, so that a hostile file costs little.
+    /// The limits of what a document may hold: more is refused, so that a hostile file costs little.
     package struct Limits: Sendable {
         package var depth: Int
         /// The most attributes of one element.

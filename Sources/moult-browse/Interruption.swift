@@ -8,7 +8,7 @@ import Synchronization
 
 /// A wish to stop, by Control-C or a polite kill.
 enum Interruption {
-    /// Where a wish is written to.
+    /// The end of the pipe that a wish is written to.
     private static let end = Atomic<Int32>(-1)
 
     /// Hears wishes from now on.

@@ -57,7 +57,7 @@ private final class Incoming {
     init(target: String) { self.target = target }
 }
 
-/// What the server's thread works with.
+/// The context that the server's thread works with.
 private final class Context: Sendable {
     private let site: Site
 

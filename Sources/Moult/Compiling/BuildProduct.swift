@@ -36,7 +36,8 @@ package struct BuildProduct {
         try system.synchronise(Path.folder(of: path))
     }
 
-    /// Where a volume cannot exchange two folders, the old one first gets a name that the next run removes.
+    /// Moves the finished files to the product's path. Where a volume cannot exchange two folders, the old one first
+    /// gets a name that the next run removes.
     private func putInPlace(_ part: String, _ system: any System) throws {
         guard try system.status(of: path)?.kind == .folder else { return try system.rename(part, to: path) }
         if try system.exchange(part, with: path) {

@@ -2,11 +2,11 @@ import MoultModel
 import MoultModelFiles
 import MoultSystem
 
-/// What compiling a model or a mapping model has made.
+/// The result of compiling a model or a mapping model.
 public struct CompileReport: Sendable {
     /// A mistake in a source, or a doubt about it.
     public struct Fault: Sendable, Hashable, CustomStringConvertible {
-        /// What kind of fault it is: an error, or one of the warnings that `momc` can silence.
+        /// The kind of a fault: an error, or one of the warnings that `momc` can silence.
         public enum Kind: String, Sendable, Hashable, CaseIterable {
             /// A mistake, because of which nothing was compiled.
             case error
@@ -20,13 +20,13 @@ public struct CompileReport: Sendable {
             case warning
         }
 
-        /// What kind of fault it is.
+        /// The kind of the fault.
         public let kind: Kind
         /// The file of the source.
         public let file: String
         /// The line in it, from 1.
         public let line: Int
-        /// What is wrong, in one sentence.
+        /// A sentence that says what is wrong.
         public let message: String
         /// `FILE:LINE: error: MESSAGE`, as build systems read it.
         public var description: String { "\(file):\(line): \(kind == .error ? "error" : "warning"): \(message)" }

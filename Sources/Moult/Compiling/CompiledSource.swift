@@ -31,7 +31,7 @@ struct CompiledSource {
         (versionInfo?.hashes ?? [:]).map { ($0.key, $0.value.checksum) }.sorted { $0.0.precedesNaturally($1.0) }
     }
 
-    /// What a compiled model replaces is a compiled model.
+    /// Checks that a compiled model replaces nothing but a compiled model.
     ///
     /// - Throws: `wouldReplace` for anything else of its name.
     func checkReplaced(_ path: String, _ system: some System) throws {

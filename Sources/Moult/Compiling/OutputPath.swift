@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSystem
 
-/// Where `--out` says that a product goes.
+/// The path of a product, as `--out` determines it.
 package enum OutputPath {
     /// The path itself where it ends as the product does; otherwise the product's own name in that folder.
     ///

@@ -18,7 +18,7 @@ public enum LintProfile: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// What the rules of lint have found in a model.
+/// The findings of the lint rules in a model.
 public struct LintResult: Sendable, CustomStringConvertible {
     /// One finding of a rule at its place.
     public struct Finding: Sendable, Hashable {
@@ -26,7 +26,7 @@ public struct LintResult: Sendable, CustomStringConvertible {
         public let rule: String
         /// The rule's title, a noun phrase.
         public let title: String
-        /// How bad it is.
+        /// The severity of the finding.
         public let severity: MoultModel.Finding.Severity
         /// `Entity.property`, `Entity`, or the name of the version; empty for the model as a whole.
         public let place: String
@@ -34,15 +34,15 @@ public struct LintResult: Sendable, CustomStringConvertible {
         public let file: String
         /// The line in it, from 1; nil for a file without lines, such as a compiled model.
         public let line: Int?
-        /// What was found, in one sentence.
+        /// A sentence that says what was found.
         public let message: String
-        /// What to do next.
+        /// The remedy: what to do next.
         public let remedy: String
         /// The element with the correction, to paste; nil if there is none.
         public let correction: String?
     }
 
-    /// How findings are written for a service.
+    /// A format in which findings are written for a service.
     public enum Format: String, Sendable, Hashable, CaseIterable {
         /// SARIF 2.1.0, with paths relative to the root of the repository of the model.
         case sarif
@@ -64,9 +64,9 @@ public struct LintResult: Sendable, CustomStringConvertible {
                 line: $0.line, message: $0.message, remedy: $0.remedy, correction: $0.xml)
         }
     }
-    /// What `moult lint` prints.
+    /// The text that `moult lint` prints.
     public var description: String { report.lines(style: .plain).joined(separator: "\n") }
-    /// What `moult lint --json` prints, on one line.
+    /// The JSON that `moult lint --json` prints, on one line.
     public var json: String { report.document.compact }
 
     /// The findings as text for a service.

@@ -3,8 +3,9 @@ import MoultSystem
 import MoultTransform
 
 extension PlanOutline {
-    /// Where the models are declared, by the paths of the files. A program knows a file by its module and its name; it is
-    /// looked for below the working folder, and otherwise called as the program calls it.
+    /// The places where the models are declared, by version and entity, with the paths of the files. A program knows a
+    /// file by its module and its name. The file is looked for below the working folder; if it is not found, it keeps
+    /// the name that the program has for it.
     package var lintDeclarations: [String: [String: LintDeclaration]] {
         let names = Set(declarations.values.flatMap { $0.values.map(\.file) })
         let paths = SwiftFiles(named: names).paths

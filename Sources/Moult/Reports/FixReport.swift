@@ -2,7 +2,7 @@ import MoultEngine
 import MoultModel
 import MoultTransform
 
-/// What the fixes of rules have changed, or would change.
+/// The result of the fixes of rules, applied or rehearsed.
 public struct FixReport: Sendable {
     /// Objects that were changed, deleted or made.
     public let fixed: Int64

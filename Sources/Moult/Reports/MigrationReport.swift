@@ -3,9 +3,9 @@ import MoultModel
 import MoultReport
 import MoultTransform
 
-/// What a migration, or the rehearsal of one, has done.
+/// The result of a migration, or of the rehearsal of one.
 public struct MigrationReport: Sendable, CustomStringConvertible {
-    /// How it ended.
+    /// The outcome of a call that migrates or rehearses.
     public enum Outcome: String, Sendable, Hashable, CaseIterable {
         /// The store is of the version aimed at already.
         case nothingToDo
@@ -17,7 +17,7 @@ public struct MigrationReport: Sendable, CustomStringConvertible {
         case paused
     }
 
-    /// How it ended.
+    /// The outcome of the call.
     public let outcome: Outcome
     /// The name of the version before.
     public let from: String
@@ -35,36 +35,37 @@ public struct MigrationReport: Sendable, CustomStringConvertible {
     public private(set) var timings: [Timing] = []
     /// The backup to go back to; nil if none was made or kept.
     public private(set) var backup: StoreBackup?
-    /// What is not in the new store, counted.
+    /// The losses, counted: objects, values and links that are not in the new store.
     public private(set) var losses: [MigrationLoss] = []
-    /// What became of the objects of entity mappings with migration policies, pass by pass.
+    /// The outcomes of the objects of entity mappings with migration policies, counted pass by pass.
     public private(set) var policies: [InstanceCounts] = []
     /// The rules of the app that do not hold, or that could not be checked, when the run has ended.
     public private(set) var rules: [Finding] = []
     /// Objects that went to the quarantine, or would go there.
     public private(set) var quarantined: Int64 = 0
-    /// What became of an earlier run that had not ended.
+    /// The outcome of recovering an earlier run that had not ended.
     public private(set) var recovery = RecoveryOutcome.nothing
     /// The names of the backups that the retention policy let go.
     public private(set) var prunedBackups: [String] = []
-    /// What is left for ``Project/finish(_:within:options:)``, in one sentence each.
+    /// The tasks that are left for ``Project/finish(_:within:options:)``, in one sentence each.
     public private(set) var deferredWork: [String] = []
     /// The free space that the run needs, in bytes.
     public private(set) var spaceNeeded: Int64 = 0
-    /// Why the cleanup is not finished, as on a full volume; nil if it is. The store is whole in any case.
+    /// The error that kept the cleanup from finishing, as on a full volume; nil if it is finished. The store is whole
+    /// in any case.
     public private(set) var unfinishedCleanup: MigrationError?
     /// The part of the whole migration that is done, 0 to 1; less than 1 only if it is paused.
     public private(set) var fraction = 1.0
-    /// What `moult migrate` prints.
+    /// The text that `moult migrate` prints.
     public let description: String
-    /// What `moult migrate --json` prints, on one line; empty for a call that is paused.
+    /// The JSON that `moult migrate --json` prints, on one line; empty for a call that is paused.
     public let json: String
 
     /// A phase, and the time that it took.
     public struct Timing: Sendable, Hashable {
         /// The phase.
         public let phase: RunProgress.Phase
-        /// How long it took, in all passes together.
+        /// The time that the phase took, in all passes together.
         public let duration: Duration
     }
 
@@ -141,7 +142,7 @@ extension MigrationReport.Timing {
 }
 
 extension [Finding] {
-    /// What holds of the rules when a run has ended.
+    /// Creates the findings of the rules that do not hold, or could not be checked, when a run has ended.
     fileprivate init(_ reports: [RuleReport]) { self.init(reports.last?.present ?? []) }
 
     /// The rules that do not hold, or that could not be checked.

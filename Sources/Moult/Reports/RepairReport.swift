@@ -1,9 +1,9 @@
 import MoultEngine
 import MoultModel
 
-/// What a repair has found, and what became of it.
+/// The result of a repair: the faults that it has found, and what became of them.
 public struct RepairReport: Sendable {
-    /// What was found of one rule at one place.
+    /// The faults of one rule at one place.
     public struct Fault: Sendable, Hashable {
         /// The rule.
         public let rule: RepairRule
@@ -21,9 +21,9 @@ public struct RepairReport: Sendable {
         public let bytes: Int64
     }
 
-    /// What was found.
+    /// The faults that were found, by rule and place.
     public let faults: [Fault]
-    /// What no repair is for, each with what to do about it.
+    /// The findings for which there is no repair, each with what to do about it.
     public let remarks: [Finding]
     /// Whether nothing is left, as far as a repair looks.
     public let isWell: Bool

@@ -1,7 +1,7 @@
 import MoultCare
 import MoultEngine
 
-/// What was read out of a damaged store, and what could not be.
+/// The result of salvaging a damaged store: what was read out of it, and what could not be.
 public struct SalvageReport: Sendable {
     /// One table of the new store.
     public struct Table: Sendable, Hashable {
@@ -34,8 +34,8 @@ public struct SalvageReport: Sendable {
     public let rows: Int64
     /// Its tables.
     public let tables: [Table]
-    /// Why the new store is of its version, if the caller did not name it; what could not be had of the store as a whole,
-    /// and what else is to be known.
+    /// The reason why the new store is of its version, if the caller did not name it; then what could not be recovered
+    /// of the store as a whole, and anything else worth knowing.
     public let notes: [String]
     /// The database with rows and columns that have no place in the version; nil if there are none.
     public let aside: String?

@@ -11,8 +11,8 @@ import MoultSystem
 /// A backup: a complete store in its own folder, with its original file names.
 public struct StoreBackup: Sendable, Equatable {
     let backup: MoultEngine.StoreBackup
-    /// Why its manifest cannot be read, so that it cannot be used as it is; nil for any other backup. Then only its name,
-    /// its folder and when it was made are known.
+    /// The error that reading its manifest meets, so that the backup cannot be used as it is; nil for any other backup.
+    /// With an error, only its name, its folder and when it was made are known.
     public let error: MigrationError?
 
     init(_ backup: MoultEngine.StoreBackup) { self.init(backup, nil) }
@@ -41,7 +41,8 @@ public struct StoreBackup: Sendable, Equatable {
     public var sha256: String { backup.manifest.sha256 }
     /// The number of files of external data.
     public var externalFiles: Int { backup.manifest.externalFiles.count }
-    /// Why it was made: `migration`, `finish`, `repair`, `rollback`, `request` or `imported`; nil if it is not known.
+    /// The reason why it was made: `migration`, `finish`, `repair`, `rollback`, `request` or `imported`; nil if it is
+    /// not known.
     public var reason: String? { backup.manifest.reason?.rawValue }
 }
 

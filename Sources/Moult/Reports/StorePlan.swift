@@ -1,7 +1,7 @@
 import MoultModel
 import MoultReport
 
-/// What a migration of a store will do: a value to print, to keep and to compare.
+/// The plan of what a migration of a store will do: a value to print, to keep and to compare.
 ///
 /// A plan that was kept as JSON can be given to ``Project/migrate(_:to:following:options:)``, which refuses a store that
 /// has changed since.
@@ -45,7 +45,7 @@ extension StorePlan {
         public let isInferred: Bool
         /// Whether something of the older version is not in the newer one.
         public let losesData: Bool
-        /// How it can be undone, in one sentence.
+        /// The way to undo the step, in one sentence.
         public let undo: String
     }
 
@@ -53,9 +53,9 @@ extension StorePlan {
     public struct Loss: Sendable, Hashable {
         /// `Entity`, `Entity.property` or an object of the app's own, such as an index.
         public let place: String
-        /// What is lost and why, in one sentence.
+        /// A sentence that says what is lost and why.
         public let sentence: String
-        /// How much: rows, values or links; nil if it cannot be counted before the migration runs.
+        /// The number of rows, values or links; nil if it cannot be counted before the migration runs.
         public let count: Int64?
         /// Whether the migration is refused for it unless it is declared.
         public let isRefused: Bool
@@ -63,13 +63,13 @@ extension StorePlan {
         public let remedy: String?
     }
 
-    /// Why the migration would be refused.
+    /// The reason why the migration would be refused.
     public struct Refusal: Sendable, Hashable {
         /// The name of the error's code, such as `lossNotAccepted`.
         public let code: String
-        /// What was found.
+        /// A description of what was found.
         public let message: String
-        /// What to do next.
+        /// The remedy: what to do next.
         public let remedy: String
     }
 
@@ -85,7 +85,7 @@ extension StorePlan {
     public var isEmpty: Bool { list("edges").isEmpty }
     /// The steps, in order.
     public var edges: [Edge] { list("edges").map(Edge.init) }
-    /// How many times the rows are gone through.
+    /// The number of passes over the rows.
     public var passes: Int { Int(document["passes"]?.integer ?? 0) }
     /// Objects of the store by entity.
     public var rowCounts: [String: Int64] {
@@ -93,16 +93,16 @@ extension StorePlan {
     }
     /// The size of the store in bytes.
     public var bytes: Int64 { document["bytes"]?.integer ?? 0 }
-    /// What will not be in the new store.
+    /// The losses: everything that will not be in the new store.
     public var losses: [Loss] { list("losses").map(Loss.init) }
-    /// What was noticed in the store, in the plan and in the rows.
+    /// The findings in the store, in the plan and in the rows.
     public var findings: [Finding] { list("findings").map(Finding.init) }
     /// The estimated time of the longest piece of work that cannot be interrupted, which a budget must have room for; nil
     /// if there is nothing to do.
     public var longestUnit: Duration? { document["longestUnit"]?["seconds"]?.double.map { .seconds($0) } }
     /// The estimated time of the whole migration; nil if it would be refused, or there is nothing to do.
     public var duration: Duration? { document["seconds"]?.double.map { .seconds($0) } }
-    /// Why the migration would be refused; nil if it would run.
+    /// The reason why the migration would be refused; nil if it would run.
     public var refusal: Refusal? { document["error"].map(Refusal.init) }
     /// The statements; empty unless they were asked for.
     public var sql: [String] { list("statements").compactMap { $0["sql"]?.string } }

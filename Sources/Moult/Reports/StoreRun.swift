@@ -10,7 +10,7 @@ import MoultSystem
 
 /// One run in a store's history.
 public struct StoreRun: Sendable, Hashable, Identifiable {
-    /// How a run ended.
+    /// The result of a run.
     public enum Result: String, Sendable, Hashable, CaseIterable {
         /// It has done its work.
         case done
@@ -28,9 +28,9 @@ public struct StoreRun: Sendable, Hashable, Identifiable {
 
     /// The name of the run, which no other run of the store has.
     public let id: String
-    /// What it did: `migrate`, `rollback`, `finish`, `repair`, `validate`, `quarantine` or `downgrade`.
+    /// The operation of the run: `migrate`, `rollback`, `finish`, `repair`, `validate`, `quarantine` or `downgrade`.
     public let operation: String
-    /// How it ended.
+    /// The result of the run.
     public let result: Result
     /// The name of the version before.
     public let from: String
@@ -38,13 +38,13 @@ public struct StoreRun: Sendable, Hashable, Identifiable {
     public let to: String
     /// When it began; nil for a record that does not say.
     public let startedAt: Date?
-    /// How long it took.
+    /// The time that the run took.
     public let duration: Duration
     /// Rows that it was estimated to touch.
     public let rows: Int64
     /// The name of the backup that it made; nil if it made or kept none.
     public let backup: String?
-    /// What the store does not have since, counted.
+    /// The losses of the run, counted: what the store does not have since.
     public let losses: [MigrationLoss]
     /// Objects that it put into the quarantine.
     public let quarantined: Int64
@@ -62,7 +62,7 @@ public struct StoreRun: Sendable, Hashable, Identifiable {
     }
 }
 
-/// What a rollback has done.
+/// The result of a rollback.
 public struct RollbackReport: Sendable {
     /// The name of the run in the store's history.
     public let run: String
@@ -72,7 +72,7 @@ public struct RollbackReport: Sendable {
     public let saved: StoreBackup?
     /// The folder with the files of a store that could not be read; nil if there was none.
     public let setAside: String?
-    /// How long it took.
+    /// The time that the rollback took.
     public let duration: Duration
 
     init(_ outcome: RollbackOutcome) {
@@ -82,7 +82,7 @@ public struct RollbackReport: Sendable {
     }
 }
 
-/// What a call has done of the work that a deferred migration had left.
+/// The result of a call that does the work left by a deferred migration.
 public struct FinishReport: Sendable {
     /// The tasks that were done, in one sentence each.
     public let done: [String]
@@ -90,9 +90,9 @@ public struct FinishReport: Sendable {
     public let left: [String]
     /// The backup that was made before values were dropped; nil if none was needed.
     public let backup: StoreBackup?
-    /// What the tasks have dropped, counted.
+    /// The losses that the tasks have caused, counted.
     public let losses: [MigrationLoss]
-    /// How long the call took.
+    /// The time that the call took.
     public let duration: Duration
 
     /// Whether nothing is left.

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultReport
 
-/// How a store relates to the versions of a model.
+/// The status of a store relative to the versions of a model.
 public struct StoreStatus: Sendable, CustomStringConvertible {
     /// The cases exclude each other.
     public enum State: String, Sendable, Hashable, CaseIterable {
@@ -17,25 +17,26 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
         case notCoreData
     }
 
-    /// How the store stands to the version aimed at.
+    /// The state of the store relative to the version aimed at.
     public let state: State
     /// The name of the store's version; nil if it is of none.
     public let version: String?
     /// The name of the version aimed at; nil if the model has no versions.
     public let target: String?
-    /// How many versions the store is behind the target; negative if it is ahead; nil if its version is not known.
+    /// The number of versions that the store is behind the target; negative if it is ahead; nil if its version is not
+    /// known.
     public let versionsBehind: Int?
     /// The names of the model's versions, oldest first.
     public let versionNames: [String]
-    /// What is pending: `deferredMigration`, `unfinishedRun`, `liveRun`, `pausedMigration`.
+    /// The pending work: `deferredMigration`, `unfinishedRun`, `liveRun`, `pausedMigration`.
     public let pendingWork: [String]
-    /// How far a migration has come that waits for its next call, 0 to 1; nil if none waits.
+    /// The part that is done of a migration that waits for its next call, 0 to 1; nil if none waits.
     public let fractionDone: Double?
-    /// What was noticed in the model and in the store.
+    /// The findings in the model and in the store.
     public let findings: [Finding]
-    /// What `moult status` prints.
+    /// The text that `moult status` prints.
     public let description: String
-    /// What `moult status --json` prints, on one line.
+    /// The JSON that `moult status --json` prints, on one line.
     public let json: String
 
     init(_ report: StatusReport) {

@@ -3,7 +3,7 @@ import MoultEngine
 import MoultModel
 import MoultTransform
 
-/// What reading a whole store has found.
+/// The result of reading a whole store.
 public struct ValidationReport: Sendable {
     /// The name of the store's version.
     public let version: String
@@ -27,7 +27,7 @@ public struct ValidationReport: Sendable {
     }
 }
 
-/// What is wrong with a store, and what to do about it.
+/// The diagnosis of a store: what is wrong with it, and what to do about it.
 public struct DiagnosisReport: Sendable {
     /// The name of the store's version; nil if it is not known.
     public let version: String?

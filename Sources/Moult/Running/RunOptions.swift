@@ -1,19 +1,20 @@
 import MoultEngine
 import MoultModel
 
-/// How a store is changed; the defaults are the safe ones.
+/// The options for changing a store; the defaults are the safe ones.
 public struct RunOptions: Sendable {
     /// The folder for backups; nil for the one next to the store.
     public var backupFolder: String?
     /// Whether the old store is kept as a backup. Without it there is nothing to roll back to, and less space is needed.
     public var keepsBackup = true
-    /// Which backups are kept after a run.
+    /// The policy for the backups that are kept after a run.
     public var retention = RetentionPolicy()
     /// Whether to remove expired backups, and to continue without keeping one, if space is short.
     public var makesRoom = false
-    /// How long to wait for a process that is about to close the store.
+    /// The time to wait for a process that is about to close the store.
     public var patience: Duration = .seconds(2)
-    /// How many runs between the same versions may have died one after the other before no further one begins.
+    /// The number of runs between the same versions that may have died one after the other before no further one
+    /// begins.
     public var maximumAttempts = 5
 
     /// Whether each version on the way has a backup and a commit of its own. Otherwise the whole way is one commit.

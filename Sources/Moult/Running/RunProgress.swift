@@ -1,8 +1,8 @@
 import MoultEngine
 
-/// How far a run is.
+/// The progress of a run.
 public struct RunProgress: Sendable, Hashable {
-    /// What a run is doing.
+    /// A phase of a run.
     public enum Phase: String, Sendable, Hashable, CaseIterable {
         /// Waiting for the store, which no other process may have open.
         case lock
@@ -20,7 +20,7 @@ public struct RunProgress: Sendable, Hashable {
         case done
     }
 
-    /// What the run is doing.
+    /// The phase that the run is in.
     public let phase: Phase
     /// The part of the whole run that is done, 0 to 1, never less than before.
     public let fraction: Double
@@ -32,7 +32,7 @@ public struct RunProgress: Sendable, Hashable {
     public let bytes: Int64
     /// The time that the run still takes, zero when it is done; nil before anything of it was measured.
     public let timeLeft: Duration?
-    /// What has just been done, in one sentence; nil between two such moments.
+    /// A sentence that says what has just been done; nil between two such moments.
     public let message: String?
 
     init(_ progress: MigrationProgress) {

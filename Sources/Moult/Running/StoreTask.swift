@@ -9,8 +9,8 @@ import Synchronization
 ///
 /// The run continues if it is not awaited, as a `Task` does.
 public struct StoreTask<Report: Sendable>: Sendable {
-    /// Where the run is, from now to its end. It can be iterated once. Whoever falls behind misses what is older than the
-    /// last 256 elements.
+    /// The progress of the run, from now to its end. It can be iterated once. A reader that falls behind misses what is
+    /// older than the last 256 elements.
     public let progress: AsyncStream<RunProgress>
     private let task: Task<Report, any Error>
 
@@ -43,7 +43,7 @@ public struct StoreTask<Report: Sendable>: Sendable {
         }
     }
 
-    /// What the run has done, when it has ended. If the task that waits is cancelled, the run is too.
+    /// The report of what the run has done, once it has ended. If the task that waits is cancelled, the run is too.
     ///
     /// - Throws: ``MigrationError``. The store is then as it was, unless the call says otherwise.
     public var report: Report {

@@ -89,7 +89,7 @@ func table(_ label: String, _ heads: [HTML], _ rows: [HTML]) -> HTML {
         """
 }
 
-/// What was found, where, and what to do next.
+/// Returns the text for an error: what was found, where, and what to do next.
 func errorWords(_ error: any Error) -> HTML {
     guard let error = error as? MigrationError else {
         return "<p class=\"error\" role=\"alert\">\(String(describing: error))</p>"

@@ -5,7 +5,7 @@ import MoultReport
 import MoultSQLite
 
 extension Site {
-    /// How long a search reads before it shows what it has found.
+    /// The time that a search reads before it shows what it has found, in nanoseconds.
     private static let searchTime: UInt64 = 1_000_000_000
 
     /// Objects of an entity, with its sub-entities, a page at a time.
@@ -91,7 +91,7 @@ extension Site {
         return "\(result)<p class=\"pages\">\(links)</p>"
     }
 
-    /// What a person looks for; nil for every object.
+    /// Returns the predicate for what a person looks for; nil for every object.
     private func predicate(
         finding text: String, matching format: String, of name: String, _ reader: ObjectReader
     ) throws -> MoultModel.Predicate? {

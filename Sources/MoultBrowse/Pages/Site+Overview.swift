@@ -6,7 +6,7 @@ import MoultReport
 import MoultSystem
 
 extension Site {
-    /// What the store is, how it stands to its model, and its entities.
+    /// Returns the page of the store: what it is, how it stands to its model, and its entities.
     func overview() async throws -> HTML {
         let path = settings.store
         let status = try await project().status(of: path)

@@ -5,7 +5,7 @@ import MoultReport
 import MoultSystem
 
 extension Site {
-    /// What a migration to the version aimed at will do.
+    /// Returns the page that says what a migration to the version aimed at will do.
     func planPage() async throws -> HTML {
         let plan: StorePlan
         do {

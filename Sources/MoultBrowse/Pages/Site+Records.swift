@@ -9,7 +9,7 @@ import MoultReport
 #endif
 
 extension Site {
-    /// What looking at the store has found, and what else can be looked at.
+    /// Returns the page with the findings about the store, and with forms to examine it further.
     func findingsPage() async throws -> HTML {
         let status = try await project().status(of: settings.store)
         return page(
@@ -25,7 +25,7 @@ extension Site {
             """)
     }
 
-    /// What was done to the store, the newest first, and its log.
+    /// Returns the page with all that was done to the store, the newest first, and with its log.
     func historyPage() async throws -> HTML {
         let project = try project()
         let rows: [HTML] = try await project.history(of: settings.store).reversed().map { run in

@@ -1,4 +1,5 @@
-/// Who may ask: the browser that opened the address with the one-time token, and its own pages.
+/// The access control of the server. It admits the browser that opened the address with the one-time token, and of its
+/// requests those that no other site has sent.
 ///
 /// A page of another site can send requests to this computer too. It knows no token, its cookies are not sent
 /// (`SameSite`), and a name of its own that leads here is a wrong host.
@@ -7,7 +8,7 @@ struct Access: Sendable {
     let host: String
     /// For the first request; nil when it was used.
     private(set) var token: String?
-    /// What every form has in a hidden field.
+    /// The secret that every form has in a hidden field.
     let formToken = Self.secret()
     private let session = Self.secret()
 

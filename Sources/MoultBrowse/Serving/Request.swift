@@ -1,6 +1,6 @@
 import MoultModel
 
-/// What a browser asks for.
+/// A request of a browser.
 package struct Request: Sendable {
     package let method: String
     /// Without the query, decoded.

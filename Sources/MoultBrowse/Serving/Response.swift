@@ -1,4 +1,4 @@
-/// What a browser gets.
+/// A response to a browser.
 package struct Response: Sendable {
     package let status: Int
     package private(set) var headers: [(name: String, value: String)]

@@ -1,7 +1,7 @@
 import MoultModel
 
 extension Site.Settings {
-    /// What `moult browse` hands to the program that serves the page.
+    /// The settings as JSON, which `moult browse` hands to the program that serves the page.
     package var document: JSONValue {
         [
             "store": .string(store), "models": JSONValue(models),

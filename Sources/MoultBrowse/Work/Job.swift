@@ -5,7 +5,7 @@ import Synchronization
 
 /// Work on the store that takes a while: it goes on when the browser leaves.
 final class Job: Sendable {
-    /// What it does, such as `Rehearsal`.
+    /// The name of the work, such as `Rehearsal`.
     let title: String
     private let state = Mutex(State())
     private let work = Mutex<Task<Void, Never>?>(nil)
@@ -13,9 +13,9 @@ final class Job: Sendable {
 
     struct State: Sendable {
         var fraction: Double?
-        /// What is being done.
+        /// A description of what is being done.
         var words = "Starting"
-        /// What it has done, or why it has not; nil while it runs.
+        /// The result of the work, or the reason why it failed; nil while it runs.
         var outcome: HTML?
         var hasFailed = false
         /// Whether a disk has failed, possibly in the commit.
@@ -67,7 +67,7 @@ final class Job: Sendable {
 
     func end() async { await work.withLock { $0 }?.value }
 
-    /// What the page's script asks for again and again.
+    /// The progress of the work as JSON, which the page's script asks for again and again.
     var document: JSONValue {
         let now = now
         return [

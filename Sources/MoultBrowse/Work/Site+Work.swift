@@ -3,7 +3,7 @@ import MoultModel
 import MoultReport
 
 extension Site {
-    /// What a person can have done.
+    /// An action that a person can have done.
     enum Action: Sendable {
         case backUp
         case migrate(StorePlan)
@@ -86,7 +86,7 @@ extension Site {
         }
     }
 
-    /// What is being done, or what the last work has come to.
+    /// Returns the page of the job: its progress while it runs, then its result.
     func jobPage() -> HTML {
         guard let job else { return page("Work", at: nil, "<h1>Work</h1><p>Nothing is being done.</p>") }
         let now = job.now
@@ -115,7 +115,8 @@ extension Site {
 }
 
 extension StorePlan {
-    /// What is lost, and how much of each.
+    /// The number of lost rows, values or links, by the place of each loss; nil where it cannot be counted before the
+    /// migration runs.
     fileprivate var amounts: [String: Int64?] {
         Dictionary(losses.map { ($0.place, $0.count) }, uniquingKeysWith: { first, _ in first })
     }

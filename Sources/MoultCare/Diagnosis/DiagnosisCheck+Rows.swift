@@ -37,8 +37,8 @@ extension DiagnosisCheck {
         return faults.filter { $0.rule != .externalFiles }.map { site.finding($0, schema[$0.place]) } + remarks + others
     }
 
-    /// What a repair would find, and the indexes that do not match their tables; nothing where the store must be left
-    /// alone, whose rows and indexes are audited anyway.
+    /// Returns the faults that a repair would find, and the indexes that do not match their tables. Returns neither
+    /// where the store must be left alone; its rows and indexes are audited anyway.
     private static func repairs(
         _ site: DiagnosisSite, _ version: ModelVersion
     ) throws -> (found: RepairReport, indexes: [IndexFault]?) {
@@ -70,7 +70,7 @@ extension DiagnosisCheck {
         }
     }
 
-    /// What makes every read slow.
+    /// The check for many free pages, which make every read slow.
     static let slowness = DiagnosisCheck { site in
         guard site.isSound, site.snapshot != nil else { return [] }
         let (pages, free) = try StoreProbe.read(site.path, system: site.system) { probe in

@@ -95,7 +95,7 @@ extension DiagnosisCheck {
         ]
     }
 
-    /// What killed processes have left under temporary names.
+    /// The check for what killed processes have left under temporary names.
     static let leftovers = DiagnosisCheck { site in
         guard try site.migrator.underWay(site.path) == nil else { return [] }
         // What belongs to a run that has not ended is reported with that run.

@@ -43,7 +43,7 @@ extension DiagnosisCheck {
         }
     }
 
-    /// Why a migration would be refused, or what it would lose.
+    /// The check for reasons why a migration would be refused, and for what it would lose.
     static let plan = DiagnosisCheck { site in
         guard let versions = site.versions, site.isSound else { return [] }
         do {

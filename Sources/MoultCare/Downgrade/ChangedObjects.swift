@@ -4,7 +4,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// What was written to the objects of one entity since a backup, by their keys and how often they were saved.
+/// The changes to the objects of one entity since a backup, by their keys and how often they were saved.
 package struct ChangedObjects: Sendable, Equatable {
     package var entity: String
     package var inserted: Int64

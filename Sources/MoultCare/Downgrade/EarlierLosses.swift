@@ -2,17 +2,18 @@ import MoultEngine
 import MoultModel
 import MoultSystem
 
-/// What one earlier run lost or moved to the quarantine. A reverse mapping does not restore it.
+/// The losses of one earlier run, and what it moved to the quarantine. A reverse mapping restores neither.
 package struct EarlierLosses: Sendable, Equatable {
     package let run: RunRecord
     /// The backup that the run made and that still holds what it lost; nil if there was none, or where it is gone or
     /// damaged.
     package let backup: StoreBackup?
 
-    /// What the run lost. What a deferred migration left is not counted: it is lost when that work is done.
+    /// The losses of the run. What a deferred migration left is not counted: it is lost when that work is done.
     package var losses: [MigrationLoss] { run.losses.filter { !$0.isPutOff } }
 
-    /// Those of every run that led from a version to a newer one and is still in force, oldest first.
+    /// Returns the earlier losses of every run that led from a version to a newer one and is still in force, oldest
+    /// first.
     ///
     /// - Parameters:
     ///   - goal: the version to go back to. What is lost since an older version is not on the way back to this one.

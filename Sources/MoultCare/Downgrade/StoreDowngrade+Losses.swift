@@ -50,7 +50,8 @@ extension StoreDowngrade {
         }
     }
 
-    /// What stands in the way; a value that the older version requires can be given.
+    /// Returns a sentence about the finding that stands in the way. For a value that the older version requires, it
+    /// says how to give one.
     private static func sentence(
         _ finding: Finding, _ missing: [Refusal], from source: ModelVersion, to goal: ModelVersion
     ) -> String {

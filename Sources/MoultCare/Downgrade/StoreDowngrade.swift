@@ -5,13 +5,14 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// How a store goes back to an older version: by the reverse mapping if no value would be lost, otherwise by the backup
-/// from before the store left that version, with what was written since.
+/// The way of a store back to an older version: by the reverse mapping if no value would be lost, otherwise by the
+/// backup from before the store left that version, with what was written since.
 package struct StoreDowngrade: Sendable {
     package enum Way: Sendable {
         /// It is of that version already.
         case none
-        /// What a deferred migration has left takes its place again, in the store itself, after a backup.
+        /// The columns and tables that a deferred migration has left take their place again, in the store itself, after
+        /// a backup.
         case leftovers(Migration)
         /// No value of the store is lost.
         case mapping(Migration)
@@ -21,15 +22,15 @@ package struct StoreDowngrade: Sendable {
         case impossible
     }
 
-    /// What the store calls its version, as the store's own where no version of the model is that one.
+    /// The name of the store's version, marked as the store's own where no version of the model is that one.
     package let from: String
     package let to: String
     package let way: Way
-    /// Why a mapping would lose something, in sentences; empty where it would not.
+    /// The reasons why a mapping would lose something, in sentences; empty where it would not.
     package let losses: [String]
     /// The findings about the store on the way back that cost no data.
     package private(set) var findings: [Finding] = []
-    /// What the runs that led to the store's version lost: no way back by a mapping returns it.
+    /// The losses of the runs that led to the store's version: no way back by a mapping restores them.
     package let earlierLosses: [EarlierLosses]
     /// Whether the history next to the store tells how it came to its version; what was lost on the way is not known
     /// otherwise.

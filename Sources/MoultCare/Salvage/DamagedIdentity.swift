@@ -4,8 +4,8 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// Which version a damaged store is of, by its metadata and the model inside it. Both are read from its pages: SQLite may
-/// not open the store.
+/// The identity of a damaged store: its metadata and the model inside it, which tell its version. Both are read from
+/// its pages: SQLite may be unable to open the store.
 struct DamagedIdentity {
     private let metadata: StoreMetadata?
     private let cache: StoreModelCache?

@@ -3,7 +3,8 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// What a damaged store still says of itself, by the tables that were recovered: what they lack is noted.
+/// The catalogue, metadata, entity numbers and model of a damaged store, by the tables that were recovered. What they
+/// lack is noted.
 struct DamagedStore {
     let catalogue: Catalogue
     let columns: TableColumns
@@ -46,7 +47,7 @@ struct DamagedStore {
         if numbers.isEmpty { notes.append("Its entity numbers cannot be read: those of a fresh store are taken.") }
     }
 
-    /// Which table and column holds what, by the store's own catalogue.
+    /// Returns the layout of the damaged store: which table and column holds what, by the store's own catalogue.
     func layout(of model: ManagedObjectModel) -> StoreLayout {
         StoreLayout(
             damaged: catalogue, columns: columns, numbers: numbers.mapValues { Int(clamping: $0.number) }, model: model,

@@ -9,7 +9,7 @@ import MoultSystem
 struct SalvageFilling {
     let files: SalvageFiles
     let source: DamagedStore
-    /// Where the damaged store has what.
+    /// The layout of the damaged store: which table and column holds what.
     let damaged: StoreLayout
     let maker: StoreMaker
     let losses: SalvageLosses

@@ -4,7 +4,7 @@ import MoultPages
 import MoultSQLite
 import MoultStore
 
-/// What a recovery has found of each table and of the pages, as the report says it.
+/// The findings of a recovery about each table and the pages, as the report says them.
 struct SalvageLosses {
     private(set) var tables: [String: SalvageReport.Table] = [:]
     let pages: SalvageReport.Pages
@@ -97,7 +97,7 @@ struct SalvageLosses {
 }
 
 extension DamagedStore {
-    /// What is to be known beside the rows.
+    /// Returns remarks on other matters than the rows, in sentences.
     func remarks(_ version: ModelVersion) -> [String] {
         var remarks: [String] = []
         if hasHistory { remarks.append("Its persistent history is left behind: the new one begins empty.") }

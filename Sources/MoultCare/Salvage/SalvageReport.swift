@@ -1,7 +1,7 @@
 import MoultEngine
 import MoultModel
 
-/// What was read out of a damaged store, and what could not be.
+/// The data that was read out of a damaged store, and the data that could not be.
 package struct SalvageReport: Sendable, Equatable {
     package struct Table: Sendable, Equatable {
         package var name: String
@@ -51,7 +51,7 @@ package struct SalvageReport: Sendable, Equatable {
         package var objects: Int64 { keys.reduce(0) { $0 + $1.upperBound - $1.lowerBound + 1 } }
     }
 
-    /// What says that the damaged store is of the version.
+    /// The evidence that the damaged store is of the version.
     package enum Evidence: Sendable, Equatable {
         /// The caller.
         case named
@@ -69,7 +69,7 @@ package struct SalvageReport: Sendable, Equatable {
         package var rows: Int64
     }
 
-    /// What the pages of the damaged store are.
+    /// The pages of the damaged store, counted by their state.
     package struct Pages: Sendable, Equatable {
         package var count: Int
         package var size: Int
@@ -93,9 +93,9 @@ package struct SalvageReport: Sendable, Equatable {
     package var evidence: Evidence = .named
     package var tables: [Table]
     package var pages: Pages
-    /// What could not be had of the store as a whole, such as its metadata.
+    /// The losses of the store as a whole, such as its metadata, in sentences.
     package var notes: [String]
-    /// What else is to be known.
+    /// Further remarks about the store, in sentences.
     package var remarks: [String] = []
     package var unplaced: [Unplaced] = []
     /// The database with what has no place; nil where there is nothing.

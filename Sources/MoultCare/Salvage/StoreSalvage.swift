@@ -65,7 +65,7 @@ package struct StoreSalvage {
         return report
     }
 
-    /// Where nothing may be.
+    /// Returns the paths at which nothing may exist.
     private func newPaths(of store: String, _ path: String) -> [String] {
         let (old, new) = (Sidecar(store: store).support, Sidecar(store: path).support)
         return [path, Sidecar.aside(of: path)] + (old == new ? [] : [new])

@@ -16,7 +16,7 @@ enum CompilerArguments {
         "--dry-run", "--no-warnings", "--no-inverse-relationship-warnings", "--no-max-property-count-warnings",
         "--no-delete-rule-warnings", "--json",
     ]
-    /// How build settings of older releases of Xcode spell them.
+    /// Other spellings of the flags, from build settings of older releases of Xcode.
     private static let otherFlags = [
         "-MOMC_NO_WARNINGS": "--no-warnings", "--mapc-no-warnings": "--no-warnings",
         "-MOMC_NO_INVERSE_RELATIONSHIP_WARNINGS": "--no-inverse-relationship-warnings",
@@ -66,7 +66,7 @@ enum CompilerArguments {
         return result + ["--out", paths[1], "--", paths[0]]
     }
 
-    /// What `momc --help` prints; nil for arguments that do not ask for it.
+    /// Returns the help that `momc --help` or `mapc --help` prints; nil for arguments that do not ask for it.
     static func help(_ arguments: [String], program: String, style: TextStyle) -> [String]? {
         guard arguments.contains("--help") || arguments.contains("-h") else { return nil }
         let source = program == "mapc" ? ".xcmappingmodel" : ".xcdatamodeld or .xcdatamodel"

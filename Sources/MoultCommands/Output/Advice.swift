@@ -10,7 +10,7 @@ package struct Advice: Sendable {
     /// As they were typed, each as one word for a shell.
     private let store: String?
     private let model: String?
-    /// What else was named and decides what a command does, by the option's name.
+    /// The other named options that decide what a command does, by the option's name.
     private let named: [(option: String, text: String)]
     /// Whether the app whose tool this is has a model.
     private let hasOwnModel: Bool
@@ -48,7 +48,7 @@ package struct Advice: Sendable {
         return hasOwnModel ? text.replacing(" --model MODEL", with: "") : text
     }
 
-    /// What follows `moult `, with the arguments that are missing there.
+    /// Completes the text after `moult ` with the arguments that are missing there.
     private func completed(_ piece: Substring) -> String {
         guard let (words, verb) = Self.verbs.first(where: { piece.begins(with: $0.words) }) else {
             return String(piece)

@@ -8,7 +8,7 @@ import Synchronization
     import Darwin
 #endif
 
-/// Where a verb writes: its result on standard output, everything said on the way on standard error.
+/// The output of a verb: its result on standard output, everything said on the way on standard error.
 package final class Console: Sendable {
     /// One of the two standard streams.
     package struct Stream: Sendable {
@@ -23,7 +23,7 @@ package final class Console: Sendable {
             style = TextStyle(hasColour: isTerminal && mayColour)
         }
 
-        /// How many columns the terminal has; eighty where it does not say.
+        /// The number of the terminal's columns; eighty where it does not say.
         package var columns: Int {
             var size = winsize()
             return ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : 80
@@ -39,7 +39,7 @@ package final class Console: Sendable {
     package let isJSON: Bool
     /// Whether a program reads standard error: one JSON object a line, and nothing else.
     package let tellsEvents: Bool
-    /// What completes the commands in remedies, once the arguments are known.
+    /// The advice that completes the commands in remedies, once the arguments are known.
     private let advice = Mutex<Advice?>(nil)
     private let pending = Mutex<[UInt8]>([])
     private let broken = Mutex<Int32?>(nil)

@@ -3,7 +3,7 @@ import MoultEngine
 import MoultModel
 import MoultReport
 
-/// What `moult downgrade` prints.
+/// The text that `moult downgrade` prints.
 struct DowngradeWords {
     private let downgrade: StoreDowngrade
     private let model: String?
@@ -103,7 +103,7 @@ struct DowngradeWords {
         }
     }
 
-    /// What was lost before, or that nothing is known of it.
+    /// Lines about earlier losses, or a line that says that nothing is known of them.
     private var earlier: [String] {
         if case .none = downgrade.way { return [] }
         guard downgrade.isWayForwardKnown || !downgrade.earlierLosses.isEmpty else {

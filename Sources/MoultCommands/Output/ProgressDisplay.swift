@@ -11,7 +11,7 @@ final class ProgressDisplay: Sendable {
         var firstRow: ContinuousClock.Instant?
         var lastShown: ContinuousClock.Instant?
         var isBarShown = false
-        /// What was told last.
+        /// The progress that was reported last.
         var previous: MigrationProgress?
     }
 

@@ -4,7 +4,7 @@ import MoultPropertyList
 import MoultReport
 import MoultSQLite
 
-/// How rows are printed.
+/// The format in which rows are printed.
 enum RowFormat: String, CaseIterable {
     case table, csv, json, jsonl
 }
@@ -36,7 +36,7 @@ struct RowPrinter {
         }
     }
 
-    /// How many texts have an apostrophe in front.
+    /// The number of texts with an apostrophe in front.
     var guarded: Int { csv.guarded }
 
     mutating func print(_ row: [SQLiteValue]) {

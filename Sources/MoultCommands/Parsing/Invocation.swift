@@ -8,10 +8,10 @@ package struct Invocation: Sendable {
     /// The code of the app whose tool this is.
     package let registry: MigrationRegistry
     private var operands: [String: String]
-    /// What follows the first of an operand that may be repeated.
+    /// The further values of an operand that may be repeated, after its first.
     private var furtherOperands: [String] = []
     private var values: [String: [String]]
-    /// What `moult.json` says; nil if there is none, or the verb takes nothing of it.
+    /// The contents of `moult.json`; nil if there is none, or the verb takes nothing of it.
     var configuration: ProjectConfiguration?
     /// The options and operands that are not from the command line.
     private var configured: Set<String> = []

@@ -1,13 +1,13 @@
 /// An option of the command line: `--name`, with a value or without.
 package struct Option: Sendable, Hashable {
-    /// What a shell may offer in the value's place.
+    /// The completions that a shell may offer in the value's place.
     package enum Completion: Sendable, Hashable {
         case nothing, files, folders
         case words([String])
     }
 
     package let name: String
-    /// What stands for the value in help, or nil for a flag.
+    /// The placeholder for the value in help, or nil for a flag.
     package let value: String?
     package let help: String
     package let completion: Completion
@@ -22,7 +22,7 @@ package struct Option: Sendable, Hashable {
         Option(name: name, value: value, help: help, completion: completion)
     }
 
-    /// How the option is typed: `--model PATH`.
+    /// The option as it is typed: `--model PATH`.
     package var usage: String { "--\(name)" + (value.map { " \($0)" } ?? "") }
 }
 

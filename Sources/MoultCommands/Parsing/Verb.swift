@@ -5,7 +5,7 @@ package struct Verb: Sendable {
     package let name: String
     /// One sentence for the list of verbs.
     package let summary: String
-    /// What help says beyond the summary.
+    /// The text of the help beyond the summary.
     package let discussion: String
     package let operands: [Operand]
     package let options: [Option]

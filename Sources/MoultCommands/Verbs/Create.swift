@@ -49,7 +49,7 @@ extension Option {
 }
 
 extension Invocation {
-    /// What `--fill`, `--rows` and `--seed` ask for; nil without the first two.
+    /// Returns the sample data that `--fill`, `--rows` and `--seed` ask for; nil without the first two.
     ///
     /// - Parameter others: models whose entities `--rows` may name too.
     func sampleData(for model: ManagedObjectModel, others: [ManagedObjectModel] = []) throws -> SampleData? {

@@ -35,7 +35,7 @@ extension Verb {
     private static let old = Operand("OLD", "The older version: a model's path, or with --model a version's name.")
     private static let new = Operand("NEW", "The newer version, likewise.")
 
-    /// What the archives of two compiled models differ in; nil where the operands are anything else.
+    /// Compares the archives of two compiled models; nil where the operands are anything else.
     private static func archives(_ invocation: Invocation) throws -> ArchiveComparison? {
         let paths = (try invocation.required(old), try invocation.required(new))
         let system = POSIXSystem()

@@ -165,7 +165,7 @@ extension Verb {
 extension Invocation {
     private static let paths: [Option] = [.model, .answers, .mapping]
 
-    /// What `start` was given to find the model and the mapping by, for the next call; paths in full.
+    /// Returns the options by which `start` found the model and the mapping, for the next call; paths in full.
     fileprivate func mirrorInput() throws -> [String: String] {
         var input: [String: String] = [:]
         for option in Verb.mirrorInput {

@@ -62,7 +62,7 @@ extension Verb {
         return report.isWell ? .done : .findings
     }
 
-    /// What to do once the tables are whole.
+    /// Returns the next step once the tables are whole.
     private static func nextRepair(_ outcome: MigrationOutcome?) -> String {
         outcome == nil
             ? "The rows are checked after tables and indexes are repaired."
@@ -118,7 +118,7 @@ extension RepairReport {
         ]
     }
 
-    /// What was found, and what became of it, or would.
+    /// Returns the lines about what was found, and what became of it, or would.
     fileprivate func lines(isDone: Bool, style: TextStyle) -> [String] {
         let remarks = remarks.flatMap { $0.lines(style: style) }
         guard !findings.isEmpty else { return remarks }
@@ -162,7 +162,7 @@ extension RepairReport {
 }
 
 extension RepairRule {
-    /// What it finds, in a few words.
+    /// The fault that the rule finds, in a few words.
     fileprivate var fault: String {
         switch self {
         case .tables: "tables that the model needs and the store lacks"

@@ -83,7 +83,7 @@ extension Invocation {
     }
 }
 
-/// What the validation of a store has found, and what was repaired.
+/// The findings of a store's validation, and the repairs that were made.
 private struct ValidationReport {
     let version: String
     let audit: StoreAudit

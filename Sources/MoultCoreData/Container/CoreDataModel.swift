@@ -1,6 +1,6 @@
 import MoultTransform
 
-/// What code over either face goes by.
+/// An interface to stored objects, for code that works over either face: Core Data's or SwiftData's.
 public typealias DataModel = MoultTransform.DataModel
 
 /// The objects of one entity in a container's stores.

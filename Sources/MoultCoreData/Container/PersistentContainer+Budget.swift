@@ -2,7 +2,7 @@ import Foundation
 import MoultEngine
 import MoultSystem
 
-/// What a call with a budget has come to.
+/// The result of a migration call with a time budget.
 public enum BudgetedMigration: Sendable, Hashable {
     /// The stores are of the model's version.
     case finished

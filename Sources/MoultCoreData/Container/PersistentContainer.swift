@@ -78,8 +78,8 @@ open class PersistentContainer: @unchecked Sendable {
         descriptions = Mutex([])
     }
 
-    /// Where stores lie that nobody gives a place: the user's application support folder, and in it one of the
-    /// program's name.
+    /// Returns the folder of stores without a location of their own: a folder with the program's name in the user's
+    /// application support folder.
     open class func defaultDirectoryURL() -> URL {
         let support = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
         let base = support ?? FileManager.default.homeDirectoryForCurrentUser.appendingPathComponent(".local/share")

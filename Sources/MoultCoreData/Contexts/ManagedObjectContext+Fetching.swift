@@ -2,7 +2,7 @@ import MoultModel
 import MoultObjects
 
 extension ManagedObjectContext {
-    /// What a request finds, unsaved changes included; dictionaries of what is saved only.
+    /// Returns the results of a request, unsaved changes included; dictionaries are of what is saved only.
     ///
     /// - Throws: `unknownKey` for an entity or key that the model has not; `invalidPredicate`; `fetchUnsupported` for a
     ///   predicate that a store cannot answer, with that part of it; `wrongType` if an object is of another class.
@@ -24,7 +24,7 @@ extension ManagedObjectContext {
         }
     }
 
-    /// How many objects a request finds, unsaved changes included.
+    /// Returns the number of objects that a request finds, unsaved changes included.
     public func count<Result: FetchRequestResult>(for request: FetchRequest<Result>) throws -> Int {
         try inTurn { try $0.count(try objectFetch(request)) }
     }

@@ -19,7 +19,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
 
     /// The type that the context was made with; it changes nothing here.
     public let concurrencyType: ConcurrencyType
-    /// Whose turn it is with this context; taken before the tree's own lock, never after it.
+    /// The lock that gives each caller its turn with this context; taken before the tree's own lock, never after it.
     let turn = RecursiveLock()
     let queue = DispatchQueue(label: "ManagedObjectContext")
     let state = Mutex(State())
@@ -32,7 +32,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
         var name: String?
         var transactionAuthor: String?
         var mergesAutomatically = false
-        /// What went wrong where nothing could be thrown; the next save throws it.
+        /// The errors met where nothing could be thrown; the next save throws the first of them.
         var notedErrors: [any Error] = []
         var isSaving = false
     }
@@ -45,7 +45,8 @@ public final class ManagedObjectContext: @unchecked Sendable {
         didSet { graphIfAny?.tracksEvents = tracksEvents }
     }
 
-    /// Who registers changes, once the context stands on something; used under ``turn``.
+    /// The undo manager, with the object that registers changes once the context stands on something; used under
+    /// ``turn``.
     var registration: (manager: UndoManager, registrar: ContextUndo?)?
     /// Told of the objects that an undo or redo has changed, each with how.
     package var didUndo: ([(ManagedObject, ChangeStep.Reversal)]) -> Void = { _ in }
@@ -121,7 +122,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
 
     // MARK: - Settings
 
-    /// What a save does where the store holds something else by now.
+    /// The policy for conflicts between a save and the present contents of the store.
     public var mergePolicy: MergePolicy {
         get { state.withLock { $0.mergePolicy } }
         set {
@@ -130,7 +131,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
         }
     }
 
-    /// What the context is called in persistent history; nil for no name.
+    /// The name of the context in persistent history; nil for no name.
     public var name: String? {
         get { state.withLock { $0.name } }
         set {
@@ -139,7 +140,7 @@ public final class ManagedObjectContext: @unchecked Sendable {
         }
     }
 
-    /// Who is named in persistent history as the author of a save.
+    /// The transaction author that a save records in persistent history.
     public var transactionAuthor: String? {
         get { state.withLock { $0.transactionAuthor } }
         set {

@@ -1,6 +1,6 @@
 import MoultObjects
 
-/// What a save does where the store holds something else by now: `NSMergePolicy`.
+/// A policy for conflicts between a save and the present contents of the store: `NSMergePolicy`.
 public struct MergePolicy: Sendable, Hashable {
     let policy: MoultObjects.MergePolicy
 

@@ -22,9 +22,10 @@ public struct ManagedObjectMergeError: CoreDataError, Sendable {
         public let newVersionNumber: Int?
         /// The object that the store holds with the values of the constraint; nil if there is none.
         public let storedObjectID: ManagedObjectID?
-        /// What differs, in one sentence without values.
+        /// The difference, in one sentence without values.
         public let description: String
-        /// What the first object holds here and what the store does, of each property that is known to differ.
+        /// The values of the first object here, and in ``stored`` those of the store, of each property that is known to
+        /// differ.
         package var ours: [String: ObjectValue] = [:]
         package var stored: [String: ObjectValue] = [:]
     }
@@ -45,7 +46,8 @@ extension ManagedObjectMergeError {
 }
 
 extension ManagedObjectMergeError {
-    /// What a batch request met: rows that would have the same values of a uniqueness constraint.
+    /// Creates the error for the conflicts of a batch request, such as rows that would have the same values of a
+    /// uniqueness constraint.
     init(_ error: SaveConflicts) {
         conflicts = error.conflicts.map { conflict in
             switch conflict {

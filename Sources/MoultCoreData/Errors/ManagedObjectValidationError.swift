@@ -42,7 +42,7 @@ extension ManagedObjectValidationError.Failure {
         coreData = violation.rule.coreData
     }
 
-    /// What a class of the application said of its object.
+    /// Creates a failure from an error that a class of the application threw about its object.
     init(_ error: any Error, of object: ManagedObject, key: String = "") {
         objectID = object.objectID
         self.key = key
@@ -54,7 +54,7 @@ extension ManagedObjectValidationError.Failure {
 /// A rule of the application's own that a value breaks; thrown by ``ManagedObject/validateValue(_:forKey:)`` and the
 /// others that a class overrides. Any other error will do as well.
 public struct ValidationFailure: Error, Sendable, CustomStringConvertible {
-    /// What is wrong with the value, for people.
+    /// A sentence for people that says what is wrong with the value.
     public let description: String
 
     /// A failure with a sentence that says what is wrong with the value.

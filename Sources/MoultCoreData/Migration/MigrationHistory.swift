@@ -3,7 +3,7 @@ import MoultEngine
 import MoultModel
 import MoultSystem
 
-/// What has been done to one store: every migration and rollback since it first met Moult, kept next to it.
+/// The history of one store, kept next to it: every migration and rollback since the store first met Moult.
 public struct MigrationHistory: Sendable {
     /// The store whose history this is.
     public let url: URL
@@ -21,7 +21,7 @@ public struct MigrationHistory: Sendable {
 
 /// One migration, or one rollback to a backup.
 public struct MigrationEvent: Sendable, Hashable, Identifiable {
-    /// How a migration or a rollback ended.
+    /// The outcome of a migration or a rollback.
     public enum Outcome: String, Sendable {
         case succeeded = "done"
         case failed, cancelled
@@ -41,7 +41,7 @@ public struct MigrationEvent: Sendable, Hashable, Identifiable {
     public let to: String
     /// True for a rollback to a backup, false for a migration.
     public let isRollback: Bool
-    /// How it ended.
+    /// The outcome of this migration or rollback.
     public let outcome: Outcome
     /// In ISO 8601, UTC.
     public let startedAt: String
@@ -51,9 +51,9 @@ public struct MigrationEvent: Sendable, Hashable, Identifiable {
     public let backup: String?
     /// The rows that the migration was estimated to touch; 0 for a rollback and for a run that failed or died.
     public let rows: Int64
-    /// What went wrong, in a sentence; nil if nothing did.
+    /// The error in a sentence; nil if nothing went wrong.
     public let error: String?
-    /// What the store does not have since, counted.
+    /// The data that the store lost in it, counted.
     public let losses: [MigrationLoss]
 
     init(_ record: RunRecord) {

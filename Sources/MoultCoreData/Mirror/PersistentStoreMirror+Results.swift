@@ -3,7 +3,7 @@ import MoultEngine
 import MoultMirror
 
 extension PersistentStoreMirror {
-    /// How what was written is known.
+    /// The means by which a mirror knows what was written.
     public enum Means: String, Sendable, Hashable, CaseIterable {
         /// The transactions of persistent history.
         case history
@@ -13,9 +13,9 @@ extension PersistentStoreMirror {
         case comparison
     }
 
-    /// What one step has done to the store that follows.
+    /// The result of one step: what it has done to the store that follows.
     public struct Sync: Sendable, Hashable {
-        /// How it was known what was written.
+        /// The means by which the step knew what was written.
         public let means: Means
         /// Rows of the store that follows.
         public let inserted: Int
@@ -23,9 +23,9 @@ extension PersistentStoreMirror {
         public let updated: Int
         /// Rows that were deleted there.
         public let deleted: Int
-        /// Why every row had to be compared, in a sentence; nil if that was not so, or was wished for.
+        /// The reason why every row had to be compared, in a sentence; nil if that was not so, or was wished for.
         public let reason: String?
-        /// How long the step took.
+        /// The duration of the step.
         public let seconds: Double
 
         init(_ outcome: MirrorOutcome) {
@@ -38,7 +38,7 @@ extension PersistentStoreMirror {
         }
     }
 
-    /// Where a mirror stands.
+    /// The state of a mirror.
     public struct Status: Sendable, Hashable {
         /// The store that apps write to, and the one that follows.
         public let primaryURL: URL
@@ -52,15 +52,15 @@ extension PersistentStoreMirror {
         public let isCutOver: Bool
         /// Whether there is anything to take over.
         public let isBehind: Bool
-        /// How what is still to be taken over is known.
+        /// The means by which it is known what is still to be taken over.
         public let means: Means
         /// Transactions that are still to be taken over; nil without history.
         public let transactions: Int?
         /// Objects that were written since; nil if every row would have to be compared.
         public let objects: Int?
-        /// Why single objects cannot be followed, in a sentence; nil if they can.
+        /// The reason why single objects cannot be followed, in a sentence; nil if they can.
         public let reason: String?
-        /// What could not be undone at the cut-over, in sentences.
+        /// The parts of the cut-over that could not be undone when it was made, in sentences.
         public let losses: [String]
 
         init(_ status: MirrorStatus) {
@@ -77,7 +77,7 @@ extension PersistentStoreMirror {
         }
     }
 
-    /// What the full comparison has shown.
+    /// The result of the full comparison.
     public struct Verification: Sendable, Hashable {
         /// Whether nothing differs and nothing stood in the way of the comparison.
         public let isEqual: Bool
@@ -87,7 +87,7 @@ extension PersistentStoreMirror {
         public let differences: [Difference]
         /// Other things that differ: tables and indexes by name, metadata by key, files of external data.
         public let others: [String]
-        /// Why the store that follows could not be brought up to date; nil if it could.
+        /// The reason why the store that follows could not be brought up to date; nil if it could.
         public let obstacle: String?
 
         /// A table of the store that follows.

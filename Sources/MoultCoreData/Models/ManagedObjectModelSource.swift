@@ -1,4 +1,4 @@
-/// What a managed object model can be made of, such as a schema of SwiftData, which this module does not know.
+/// A source of a managed object model, such as a schema of SwiftData, which this module does not know.
 public protocol _ManagedObjectModelSource {
     /// - Throws: `MigrationError` with code `modelInvalid`.
     func managedObjectModel() throws -> ManagedObjectModel

@@ -1,7 +1,7 @@
 import Foundation
 import MoultModel
 
-/// Where models lie in a folder or a bundle.
+/// The search for models in folders and bundles.
 enum ModelLocation {
     /// In the order of preference: a bundle of versions can migrate, a lone version cannot.
     private static let extensions = ["momd", "xcdatamodeld", "mom", "xcdatamodel", "omo"]

@@ -2,7 +2,7 @@ import Foundation
 import MoultModel
 import Synchronization
 
-/// How the values of a transformable attribute become bytes and back: `ValueTransformer`.
+/// A conversion of the values of a transformable attribute to bytes and back: `ValueTransformer`.
 public protocol AttributeTransformer<Value>: Sendable {
     associatedtype Value
     func data(from value: Value) throws -> Data

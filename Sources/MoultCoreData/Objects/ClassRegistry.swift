@@ -1,7 +1,7 @@
 import MoultModel
 import Synchronization
 
-/// Which class the objects of each entity have.
+/// The classes of the objects of each entity.
 final class ClassRegistry: Sendable {
     private struct State {
         /// The class of objects whose entity has none.
@@ -34,7 +34,7 @@ final class ClassRegistry: Sendable {
         }
     }
 
-    /// What an entity's class is when it is first used with one.
+    /// Registers the class that an entity is first used with; a class that is registered already stays.
     func registerIfNone(_ type: ManagedObject.Type, entity: String) {
         guard type != ManagedObject.self else { return }
         state.withLock { state in

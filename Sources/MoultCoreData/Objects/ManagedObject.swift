@@ -86,7 +86,7 @@ open class ManagedObject {
     }
 }
 
-/// What a context makes an object of; only the context can.
+/// The handle from which a context creates a managed object; only the context can make one.
 public struct ManagedObjectHandle {
     let object: Object
     let context: ManagedObjectContext
@@ -122,17 +122,20 @@ extension ManagedObject {
     /// Whether the object was inserted, changed or deleted since the last save.
     public var hasChanges: Bool { object.hasChanges }
 
-    /// What was set since the last save and differs from it, as ``value(forKey:)`` gives it. Nil values are `NSNull`.
+    /// Returns the values that were set since the last save and differ from it, as ``value(forKey:)`` gives them. Nil
+    /// values are `NSNull`.
     public func changedValues() throws -> [String: Any] {
         try publicErrors { try publicValues(try object.changedValues()) }
     }
 
-    /// What the store holds of these properties, of all by default; empty for a new object. Nil values are `NSNull`.
+    /// Returns the values that the store holds of these properties, of all by default; empty for a new object. Nil
+    /// values are `NSNull`.
     public func committedValues(forKeys keys: [String]? = nil) throws -> [String: Any] {
         try publicErrors { try publicValues(try object.committedValues(keys)) }
     }
 
-    /// What the properties that have changed since the context's last event held before. Nil values are `NSNull`.
+    /// Returns the earlier values of the properties that have changed since the context's last event. Nil values are
+    /// `NSNull`.
     package func valuesBeforeEvent() throws -> [String: Any] {
         try publicErrors { try publicValues(try object.valuesBeforeEvent()) }
     }
@@ -147,7 +150,7 @@ extension ManagedObject {
         context.turn.withLock { context.keptFaces.append(self) }
     }
 
-    /// What the class has against the present values.
+    /// Returns the validation failures that the class reports for the current values.
     func ownFailures() -> [ManagedObjectValidationError.Failure] {
         var failures: [ManagedObjectValidationError.Failure] = []
         func check(_ key: String, _ body: () throws -> Void) {

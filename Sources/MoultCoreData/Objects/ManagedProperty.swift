@@ -6,7 +6,7 @@ import MoultObjects
 public protocol ManagedProperty {
     static func read(_ key: String, of object: ManagedObject) throws -> Self
     static func write(_ value: Self, _ key: String, of object: ManagedObject) throws
-    /// What stands for a value that is not there.
+    /// The value that stands in for a missing one.
     static var missing: Self { get }
 }
 

@@ -13,7 +13,7 @@ public struct MutableObjectSet: Sequence {
 
     /// The present destinations; none where they cannot be read.
     public var allObjects: [ManagedObject] { owner[key, as: [ManagedObject].self] }
-    /// How many destinations there are, none of which is read; 0 where they cannot be counted.
+    /// The number of destinations, none of which is read; 0 where they cannot be counted.
     public var count: Int { owner.noting(0) { try owner.objectIDs(forRelationshipNamed: key).count } }
     /// Whether there is no destination.
     public var isEmpty: Bool { count == 0 }
@@ -59,7 +59,7 @@ public struct MutableObjectList: RandomAccessCollection {
     public var array: [ManagedObject] { owner[key, as: [ManagedObject].self] }
     /// Always 0.
     public var startIndex: Int { 0 }
-    /// How many destinations there are; 0 where they cannot be counted.
+    /// The number of destinations; 0 where they cannot be counted.
     public var endIndex: Int { owner.noting(0) { try owner.objectIDs(forRelationshipNamed: key).count } }
     /// The destination at a place. The whole list is read for it: use ``array`` to go through all.
     public subscript(position: Int) -> ManagedObject { array[position] }

@@ -13,7 +13,7 @@ public struct NSValueTransformerName: RawRepresentable, Hashable, Sendable {
     public static let secureUnarchiveFromDataTransformerName = NSValueTransformerName("NSSecureUnarchiveFromData")
 }
 
-/// How the values of a transformable attribute become data and back, as Foundation has it on Apple's platforms.
+/// A conversion of the values of a transformable attribute to data and back, as Foundation has it on Apple's platforms.
 ///
 /// `transformedValue(_:)` makes the data of a value, and `reverseTransformedValue(_:)` the value of the data.
 open class ValueTransformer: NSObject {

@@ -1,19 +1,20 @@
 import MoultModel
 
-/// What a batch request gives back, with Core Data's names (`NSBatchUpdateRequestResultType` and its like).
+/// The kind of result that a batch request gives back, with Core Data's names (`NSBatchUpdateRequestResultType` and its
+/// like).
 public enum BatchRequestResultType: Sendable {
     case statusOnly
     case objectIDs
     case count
 }
 
-/// What a batch request has done. Contexts do not see it by themselves: merge ``objectIDs``, or refresh.
+/// The result of a batch request. Contexts do not see its changes by themselves: merge ``objectIDs``, or refresh.
 public struct BatchResult: Sendable {
     /// The result type that the request asked for; ``count`` is there for each of them.
     public let resultType: BatchRequestResultType
     /// The objects it was done to; empty unless the result type is `objectIDs`.
     public let objectIDs: [ManagedObjectID]
-    /// How many they were.
+    /// The number of objects that it was done to.
     public let count: Int
 
     init(_ type: BatchRequestResultType, _ ids: [ManagedObjectID]) {
@@ -34,7 +35,7 @@ public protocol BatchRequest: Sendable {
 public struct BatchInsertRequest: BatchRequest {
     /// The entity that every new object is of.
     public let entityName: String
-    /// What ``BatchResult`` is to hold.
+    /// The kind of result that ``BatchResult`` is to hold.
     public var resultType = BatchRequestResultType.statusOnly
     /// By property name.
     let objects: [[String: ExpressionValue]]
@@ -50,9 +51,9 @@ public struct BatchInsertRequest: BatchRequest {
 public struct BatchUpdateRequest: BatchRequest {
     /// The entity of the objects that are changed.
     public let entityName: String
-    /// What ``BatchResult`` is to hold.
+    /// The kind of result that ``BatchResult`` is to hold.
     public var resultType = BatchRequestResultType.statusOnly
-    /// Which objects are changed; nil for all of the entity.
+    /// The predicate that selects the objects to change; nil for all of the entity.
     public var predicate: FetchPredicate?
     /// Whether objects of sub-entities are changed too.
     public var includesSubentities = true
@@ -80,15 +81,16 @@ public struct BatchUpdateRequest: BatchRequest {
 public struct BatchDeleteRequest: BatchRequest {
     /// The entity of the objects that are deleted.
     public let entityName: String
-    /// What ``BatchResult`` is to hold.
+    /// The kind of result that ``BatchResult`` is to hold.
     public var resultType = BatchRequestResultType.statusOnly
-    /// Which objects are deleted; nil for all of the entity. A request for identities does not ask it.
+    /// The predicate that selects the objects to delete; nil for all of the entity. A request for identities ignores
+    /// it.
     public var predicate: FetchPredicate?
     /// Whether objects of sub-entities are deleted too.
     public var includesSubentities = true
-    /// How many objects are deleted at most; 0 for no limit.
+    /// The maximum number of objects to delete; 0 for no limit.
     public var fetchLimit = 0
-    /// How many of the objects found are spared at the beginning of the order.
+    /// The number of objects found that are spared at the beginning of the order.
     public var fetchOffset = 0
     /// The order in which objects are found, which decides what ``fetchLimit`` and ``fetchOffset`` leave out.
     public var sortDescriptors: [FetchSortDescriptor] = []

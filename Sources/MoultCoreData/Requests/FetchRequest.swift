@@ -1,7 +1,7 @@
 import MoultModel
 import MoultObjects
 
-/// What to fetch, and as what: `NSFetchRequest`.
+/// A request that says which objects or values to fetch, and in which form: `NSFetchRequest`.
 ///
 /// The type of the results says which kind of fetch it is: ``ManagedObject`` or a subclass of it, ``ManagedObjectID``,
 /// `[String: Any]` for a dictionary of properties and computed values, `Int` for a count.
@@ -12,7 +12,7 @@ import MoultObjects
 public struct FetchRequest<Result: FetchRequestResult>: Sendable {
     /// Nil for the entity of the class of the results.
     public var entityName: String?
-    /// Which objects are found; nil for all.
+    /// The predicate that selects objects; nil for all.
     public var predicate: FetchPredicate?
     /// The order of the results: the first term decides, each further one where those before it are equal.
     public var sortDescriptors: [FetchSortDescriptor] = []
@@ -20,7 +20,7 @@ public struct FetchRequest<Result: FetchRequestResult>: Sendable {
     public var includesSubentities = true
     /// 0 for no limit.
     public var fetchLimit = 0
-    /// How many results are left out at the beginning.
+    /// The number of results that are left out at the beginning.
     public var fetchOffset = 0
     /// Objects whose rows are read together, as they are reached; 0 reads all at once.
     public var fetchBatchSize = 0
@@ -34,7 +34,7 @@ public struct FetchRequest<Result: FetchRequestResult>: Sendable {
     public var returnsDistinctResults = false
     /// The properties by which dictionary results are grouped; one result for each group.
     public var propertiesToGroupBy: [String] = []
-    /// Which groups of dictionary results are given; nil for all.
+    /// The predicate that selects groups of dictionary results; nil for all.
     public var havingPredicate: FetchPredicate?
 
     /// A fetch of all objects of an entity.
@@ -55,7 +55,7 @@ public enum FetchRequestResultType: Int, Sendable {
     case count = 4
 }
 
-/// What a fetch can give.
+/// A type of result that a fetch can give.
 public protocol FetchRequestResult {
     static var resultType: FetchRequestResultType { get }
 }

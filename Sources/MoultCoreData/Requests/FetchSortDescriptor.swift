@@ -6,7 +6,7 @@ public struct FetchSortDescriptor: Sendable, Hashable {
     public var key: String
     /// Whether the least value comes first.
     public var ascending: Bool
-    /// How texts are compared.
+    /// The options of the comparison of texts.
     public var options: Options
 
     /// A term of an order by a key, ascending unless told otherwise.
@@ -16,7 +16,7 @@ public struct FetchSortDescriptor: Sendable, Hashable {
         self.options = options
     }
 
-    /// How two texts are compared, as `[cd]` says it in a predicate.
+    /// The options of the comparison of two texts, as `[cd]` gives them in a predicate.
     public struct Options: OptionSet, Sendable, Hashable {
         /// The bits of the options, with the numbers of `NSComparisonPredicate.Options`.
         public let rawValue: Int

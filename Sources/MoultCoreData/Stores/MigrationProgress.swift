@@ -1,6 +1,6 @@
 import MoultEngine
 
-/// Where the migration of a store is.
+/// The progress of the migration of a store.
 public struct MigrationProgress: Sendable, Hashable {
     /// `lock`, `backup`, `copy`, `change`, `verify`, `commit` or `done`.
     public let phase: String
@@ -14,7 +14,7 @@ public struct MigrationProgress: Sendable, Hashable {
     public let bytes: Int64
     /// Seconds that the migration still takes, 0 when it is done; nil before anything of it was measured.
     public let estimatedTimeRemaining: Double?
-    /// What has just been done, in one sentence; nil between two such moments.
+    /// A sentence that says what has just been done; nil between two such moments.
     public let message: String?
 
     init(_ progress: MoultEngine.MigrationProgress) {

@@ -5,7 +5,7 @@ import Synchronization
 
 /// One open store of a coordinator: `NSPersistentStore`.
 public final class PersistentStore: @unchecked Sendable {
-    /// Where the objects of a store are kept.
+    /// The type of a store: the place where its objects are kept.
     public enum StoreType: String, Sendable, Hashable {
         /// One SQLite file, with the files next to it.
         case sqlite = "SQLite"

@@ -50,7 +50,7 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
         persistentStores.first { $0.url?.standardizedFileURL == url.standardizedFileURL }
     }
 
-    /// Where a store lies; `/dev/null` for one in memory.
+    /// Returns the location of a store; `/dev/null` for one in memory.
     public func url(for store: PersistentStore) -> URL { store.url ?? URL(fileURLWithPath: "/dev/null") }
 
     // MARK: - Adding

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What a container opens as a store, and how: `NSPersistentStoreDescription`.
+/// The configuration of a store that a container opens: `NSPersistentStoreDescription`.
 ///
 /// A store that is behind the model is migrated when it is opened, by an inferred mapping, unless the description says
 /// otherwise.
@@ -127,7 +127,8 @@ public final class PersistentStoreDescription: Sendable {
         set { state.withLock { $0.migrationProgress = newValue } }
     }
 
-    /// What ``migrationProgress`` is told, as a sequence that ends when the store is open, or cannot be opened.
+    /// Returns the progress that ``migrationProgress`` is told, as a sequence that ends when the store is open, or
+    /// cannot be opened.
     ///
     /// To be asked for before the store is loaded; who falls behind misses what is older than the last 256.
     public func migrationUpdates() -> AsyncStream<MigrationProgress> {
@@ -145,8 +146,8 @@ public final class PersistentStoreDescription: Sendable {
         for update in updates { update.finish() }
     }
 
-    /// How many migrations between the same versions may have died one after the other, such as by a watchdog at
-    /// launch, before opening the store throws `tooManyAttempts` instead of beginning another.
+    /// The number of migrations between the same versions that may have died one after the other, such as by a watchdog
+    /// at launch, before opening the store throws `tooManyAttempts` instead of beginning another.
     public var maximumMigrationAttempts: Int {
         get { state.withLock { $0.maximumMigrationAttempts } }
         set { state.withLock { $0.maximumMigrationAttempts = newValue } }

@@ -28,7 +28,7 @@ package struct StoreOpening {
     package var willMigrate: ((_ from: String, _ to: String) throws -> Void)?
     /// Called with a store that is to be migrated, before anything is done to it.
     package var checkValues: ((Connection) throws -> Void)?
-    /// How the app allows what is refused.
+    /// The remedies that errors name: how the app allows what is refused.
     package var remedies = MigrationRemedies.description
     package var system: any System = POSIXSystem()
 
@@ -305,15 +305,15 @@ extension StoreOpening {
         return ModelVersions(versions: chain.versions)
     }
 
-    /// Those next to the model, and the model.
+    /// The versions next to the model, and the model.
     private var knownVersions: ModelVersions {
         var list = versions?.versions ?? []
         if !list.contains(where: { $0.hashes.isCompatible(with: version.hashes) }) { list.append(version) }
         return ModelVersions(versions: list)
     }
 
-    /// Those next to the model; where the store's is not among them, the model that the store carries stands before the
-    /// one to be opened with.
+    /// Returns the versions next to the model; where the store's is not among them, the model that the store carries
+    /// stands before the one to be opened with.
     private func versions(for snapshot: StoreSnapshot) throws -> ModelVersions {
         let known = knownVersions
         guard place(of: snapshot.hashes, snapshot.metadata, in: known) == nil else { return known }
@@ -332,8 +332,9 @@ extension StoreOpening {
     /// The name of the version that is known only from the store.
     private static let ownModel = "the store's own model"
 
-    /// What the app's own versions leave out goes, as in Core Data. Where the older version is known only from the store,
-    /// nobody has said that anything is to go: the store may be another app's, or the list of models a shorter one.
+    /// Returns the policy for losses. Data that the app's own versions leave out goes, as in Core Data. Where the older
+    /// version is known only from the store, nobody has said that anything is to go: the store may be another app's, or
+    /// the list of models a shorter one.
     private func lossPolicy(for snapshot: StoreSnapshot, _ versions: ModelVersions) -> LossPolicy {
         let start = place(of: snapshot.hashes, snapshot.metadata, in: versions)
         return start?.version.name == Self.ownModel ? .refuseUndeclared : .asTheVersionsSay(holdsOthers: true)

@@ -2,7 +2,7 @@ import Foundation
 import MoultModel
 import MoultObjects
 
-/// What a context has to know of a model's class to make objects of it out of rows: made once for a container.
+/// The description of a model's class by which a context makes objects of it out of rows: made once for a container.
 final class ModelBinding {
     let entityName: String
     let type: any PersistentModel.Type
@@ -11,7 +11,7 @@ final class ModelBinding {
     let distinctProperties: [Schema.PropertyMetadata]
     let namesByKeyPath: [AnyKeyPath: String]
     let keyPathsByName: [String: AnyKeyPath]
-    /// What a row has to hold before an object may be made of it.
+    /// The demands that a row has to meet before an object may be made of it.
     let demands: [Demand]
     /// Whether every attribute has something to show where a row holds no value of it.
     let hasStandIns: Bool
@@ -24,13 +24,13 @@ final class ModelBinding {
     /// By position: a property's name, or the path of one column of a composite attribute.
     private let paths: [String]
 
-    /// What an attribute or a to-one relationship may not be. It holds nothing, so that looking through those of each
-    /// row counts no references.
+    /// A demand on an attribute or a to-one relationship, which a row has to meet. It holds no references, so that
+    /// looking through the demands on each row counts none.
     struct Demand {
         /// Of the property, among ``properties``; of the first column of a composite attribute.
         let position: Int
-        /// How many columns are asked about together: those of a composite attribute stand one behind the other.
-        /// 0 where the only column is asked about by itself.
+        /// The number of columns that are asked about together, which stand one behind the other in a composite
+        /// attribute; 0 where the only column is asked about by itself.
         var count = 0
         /// Whether it has no value to stand for NULL.
         let isRequired: Bool
@@ -70,8 +70,8 @@ final class ModelBinding {
 }
 
 extension ModelBinding {
-    /// What is demanded of the column at a position; of several columns of one property, what is demanded of all of
-    /// them stands with the first.
+    /// Returns the demands on the column at a position. A demand on several columns of one property together stands
+    /// with the first of them.
     private static func demands(at position: Int, _ properties: [Schema.PropertyMetadata?]) -> [Demand] {
         guard let property = properties[position], let isRequired = property.isRequired else { return [] }
         guard property.readsColumnsTogether else {

@@ -19,8 +19,8 @@ extension ModelConfiguration {
         public static func identifier(_ name: String) -> GroupContainer { GroupContainer(kind: .identifier(name)) }
     }
 
-    /// Where a store would be mirrored. Nothing is mirrored outside Apple's systems, whatever is asked for: the store
-    /// is the same as without, and ``cloudKitExplanation`` says so.
+    /// The CloudKit database that a store would be mirrored to. Nothing is mirrored outside Apple's systems, whatever
+    /// is asked for: the store is the same as without, and ``cloudKitExplanation`` says so.
     public struct CloudKitDatabase: Sendable, Hashable {
         enum Kind: Sendable, Hashable {
             case automatic, none
@@ -47,7 +47,7 @@ extension ModelConfiguration {
         if case .private(let name) = cloudKitDatabase.kind { name } else { nil }
     }
 
-    /// What becomes of a wish for CloudKit, in one sentence; nil if there is none.
+    /// An explanation of what becomes of a wish for CloudKit, in one sentence; nil if there is none.
     public var cloudKitExplanation: String? {
         cloudKitContainerIdentifier.map {
             "The store \(name) is not mirrored to \($0): CloudKit exists on Apple's systems only, where the same store "

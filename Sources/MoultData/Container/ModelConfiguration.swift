@@ -1,6 +1,6 @@
 import Foundation
 
-/// Which models a store holds, where it lies, and whether it may be written.
+/// The configuration of a store: the models that it holds, its location, and whether it may be written.
 ///
 /// A configuration without a schema holds all models of its container. Several of one container need a schema each, and
 /// names of their own.
@@ -12,7 +12,7 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
     public let name: String
     /// The models that the store holds; nil for all of the container's.
     public var schema: Schema?
-    /// Where the store lies; `/dev/null` for one in memory.
+    /// The URL of the store; `/dev/null` for one in memory.
     public let url: URL
     /// Whether the store is kept in memory only and is gone with its container; no file is written.
     public let isStoredInMemoryOnly: Bool

@@ -1,7 +1,7 @@
 import Foundation
 internal import MoultCoreData
 
-/// What a call with a budget has come to.
+/// The result of a migration with a budget.
 public enum BudgetedMigration: Sendable, Hashable {
     /// The stores are of the schema's version; a container opens them at once.
     case finished

@@ -8,7 +8,7 @@ final class ModelStack: @unchecked Sendable {
     let coordinator: ObjectCoordinator
     /// Kept open as long as any context is used. In the order of the configurations.
     let stores: [PersistentStore]
-    /// What the container was made with, for the container of a context that outlives it; set once.
+    /// The plan and the configurations of the container, for the container of a context that outlives it; set once.
     var origin: (plan: (any SchemaMigrationPlan.Type)?, configurations: Set<ModelConfiguration>) = (nil, [])
     /// The configurations' names, each with the identifier of the store that it opened. A store that a newer container
     /// has migrated keeps its entry.
@@ -54,13 +54,13 @@ final class ModelStack: @unchecked Sendable {
         customStores.isEmpty ? nil : namesByType[ObjectIdentifier(type)].flatMap { customStoresByEntity[$0] }
     }
 
-    /// What is known of the class of an entity.
+    /// Returns the binding of an entity's class.
     func binding(_ entityName: String) throws -> ModelBinding {
         if let binding = bindings[entityName] { return binding }
         throw unknown(entityName)
     }
 
-    /// What is known of a class of the schema.
+    /// Returns the binding of a class of the schema.
     ///
     /// - Throws: ``SwiftDataError/unknownSchema`` for one that the schema has not.
     func binding(_ type: any PersistentModel.Type) throws -> ModelBinding {

@@ -25,7 +25,7 @@ public struct SwiftDataConfiguration: Sendable {
             isCloudKitEnabled: isCloudKitEnabled)
     }
 
-    /// How a store of the schema is opened.
+    /// Returns the configuration for a store of the schema.
     ///
     /// - Parameter url: nil for `default.store` in the program's own folder.
     public func modelConfiguration(url: URL? = nil, isStoredInMemoryOnly: Bool = false) -> ModelConfiguration {

@@ -42,7 +42,7 @@ extension SwiftDataError {
         }
     }
 
-    /// What keeps a container from being made, by the error that says why.
+    /// Creates the error that keeps a container from being made, from the error that says why.
     init(opening error: MigrationError) {
         switch error.code {
         case .storeUnknown: self.init(.unknownSchema, error)

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// What went wrong, under SwiftData's own name for it, with what was found, where, and what to do next.
+/// An error under SwiftData's own name for it, with what was found, where, and what to do next.
 ///
 /// Errors are equal where their names are, so that `catch SwiftDataError.modelValidationFailure` works.
 public struct SwiftDataError: Error, Sendable {

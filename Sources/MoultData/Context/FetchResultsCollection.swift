@@ -1,4 +1,4 @@
-/// What a fetch found, read a batch at a time as it is reached.
+/// The results of a fetch, read a batch at a time as they are reached.
 ///
 /// It belongs to the thread or actor of its context. One batch is kept; going back reads an earlier one again.
 public struct FetchResultsCollection<Element>: RandomAccessCollection {

@@ -36,7 +36,7 @@ extension ModelContext {
         }
     }
 
-    /// How many models ``fetch(_:)`` finds.
+    /// Returns the number of models that ``fetch(_:)`` finds.
     public func fetchCount<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>) throws -> Int {
         if graph.stack.isElsewhere(Model.self) { return 0 }
         if let store = graph.stack.customStore(Model.self), let count = try count(descriptor, in: store) {
@@ -146,7 +146,7 @@ extension ModelContext {
         try graph.stack.customStore(Model.self) != nil || memoryFetch(descriptor) != nil
     }
 
-    /// How memory answers a fetch that a store cannot, where the descriptor allows it.
+    /// Returns the fetch by which memory answers what a store cannot, where the descriptor allows it; nil otherwise.
     private func memoryFetch<Model: PersistentModel>(
         _ descriptor: FetchDescriptor<Model>
     ) throws -> MemoryFetch<Model>? {

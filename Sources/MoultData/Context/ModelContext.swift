@@ -46,13 +46,13 @@ public final class ModelContext {
     /// The container; another one over the same stores where the first is gone.
     public var container: ModelContainer { given ?? ModelContainer(graph.stack) }
 
-    /// Who is named in the history as the author of what this context saves.
+    /// The author recorded in the history for what this context saves.
     public var author: String? {
         get { objects.transactionAuthor }
         set { objects.transactionAuthor = newValue }
     }
 
-    /// Who edits in this context, by an identity of its own.
+    /// The editing state of this context: an identity of its own, and its author.
     public var editingState: EditingState {
         get { EditingState(objects) }
         set { author = newValue.author }
@@ -206,11 +206,11 @@ public final class ModelContext {
     }
 }
 
-/// Who edits in a context.
+/// The identity and the author of the changes in a context.
 public struct EditingState: Sendable, Identifiable {
     /// One for each context.
     public let id: ObjectIdentifier
-    /// Who is named in the history as the author of what the context saves.
+    /// The author recorded in the history for what the context saves.
     public var author: String?
 }
 
@@ -226,7 +226,7 @@ extension ModelContext: Equatable {
 }
 
 extension ModelContext: CustomDebugStringConvertible {
-    /// How many models the next save inserts, changes and deletes.
+    /// The numbers of models that the next save inserts, changes and deletes.
     public var debugDescription: String {
         let counts = [insertedModelsArray, changedModelsArray, deletedModelsArray].map(\.count)
         return "ModelContext(\(counts[0]) inserted, \(counts[1]) changed, \(counts[2]) deleted)"

@@ -116,7 +116,7 @@ extension ModelGraph {
         }
     }
 
-    /// What kind of value the row of an object holds of a property, of each column where there are several.
+    /// Returns the kind of value that the row of an object holds of a property, of each column where there are several.
     fileprivate func storedKind(_ property: String, of object: Object) -> String? {
         let paths = (try? binding(object.entityName))?.type.schemaMetadata.propertiesByName[property]?.paths
         guard let paths, paths != [property] else {

@@ -24,7 +24,7 @@ extension ModelGraph {
         return destinations.allSatisfy { id in (try? objects.object(with: id)).map { isShowable($0, &seen) } ?? false }
     }
 
-    /// Where an object leads to and may not be without; nil if one of its own values has nothing to show.
+    /// Returns the destinations that an object may not be without; nil if one of its own values has nothing to show.
     private func requiredDestinations(_ values: PositionedValues, _ binding: ModelBinding) -> [ObjectID]? {
         var destinations: [ObjectID] = []
         for demand in binding.demands where demand.isRequired {

@@ -15,12 +15,12 @@ final class ModelGraph {
     private var contextReference: WeakReference<ModelContext>?
     /// Values that could not be kept, by object and property: the next save throws them.
     var refusals: [ObjectIdentifier: [String: MigrationError]] = [:]
-    /// What could not be thrown where it happened, such as the insertion of an object of another context.
+    /// The errors that could not be thrown where they happened, such as that of inserting an object of another context.
     var faults: [any Error] = []
     /// The permanent identities of objects whose temporary ones somebody was told.
     var identities: [ObjectID: GivenIdentity] = [:]
 
-    /// How often the context has released the models that it held for their changes.
+    /// The number of times that the context has released the models that it held for their changes.
     var releases = 0
 
     /// The observers to notify of each change.
@@ -28,7 +28,7 @@ final class ModelGraph {
 
     private var lastBinding: ModelBinding?
 
-    /// What has become of an object whose temporary identity was asked for.
+    /// The state of an object whose temporary identity was asked for: unsaved, or saved with a permanent identity.
     enum GivenIdentity {
         case unsaved(WeakReference<Object>)
         case saved(ObjectID)
@@ -57,7 +57,7 @@ final class ModelGraph {
         return model
     }
 
-    /// What is known of the class of an entity, which most often is the same as the last time.
+    /// Returns the binding of an entity's class, which most often is the same as the last time.
     func binding(_ entityName: String) throws -> ModelBinding {
         if let lastBinding, lastBinding.entityName == entityName { return lastBinding }
         let found = try stack.binding(entityName)

@@ -11,8 +11,8 @@ final class ObjectBacking: BackingData {
     let graph: ModelGraph
     /// The context holds the model for its changes as long as this equals ``ModelGraph/releases``.
     private var keptSince = -1
-    /// Where the to-one relationships of an object lead that was never saved: those that may not be empty, and all of
-    /// them when it is rolled back.
+    /// The last destinations of the to-one relationships of an object that was never saved: of those that may not be
+    /// empty, and of all of them when it is rolled back.
     var lastDestinations: [String: any PersistentModel] = [:]
     /// The model that the context has for the object, where this is of another: of one that was inserted with the unique
     /// values of the object.
@@ -77,8 +77,8 @@ final class ObjectBacking: BackingData {
         }
     }
 
-    /// Where a relationship led that may not be empty and is, because its destination was deleted: a save refuses that,
-    /// and until then the property has to read as something.
+    /// Returns the last destination of a relationship that may not be empty and is, because its destination was
+    /// deleted: a save refuses that, and until then the property has to read as something.
     private func lostDestination(_ key: String) throws -> (any PersistentModel)? {
         let binding = try graph.binding(object.entityName)
         guard binding.requiredNames.contains(key) else { return nil }
@@ -169,7 +169,7 @@ final class ObjectBacking: BackingData {
         keep()
     }
 
-    /// What is set of an object that is deleted, or has left its context, is set of nothing.
+    /// Runs a change of the object. Nothing is changed where the object is deleted, or has left its context.
     private func change(_ key: String, _ body: () throws -> Void) {
         do {
             guard try object.changing(body) else { return }

@@ -45,7 +45,7 @@ final class CustomIdentities: Sendable {
 
     private let known = Mutex(Known())
 
-    /// What stands for the identifier of a store.
+    /// Returns the UUID that stands for the identifier of a store.
     func store(_ identifier: String) -> UUID { known.withLock { $0.store(identifier) } }
 
     func objectID(_ identity: Identity) -> ObjectID {

@@ -38,12 +38,12 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
     private let store: Store
     private let schema: Schema
     let identifier: UUID
-    /// What was copied.
+    /// The snapshots that were copied, by identity.
     private var known: [ObjectID: DefaultSnapshot] = [:]
     private var reregistered: [Store.Snapshot] = []
-    /// What the save that is under way makes known, nil for what it deletes.
+    /// The snapshots that the save under way makes known; nil for an object that it deletes.
     private var saved: [ObjectID: DefaultSnapshot?] = [:]
-    /// Why the store has changes that no context knows of.
+    /// The error that has left the store with changes that no context knows of; nil if there are none.
     private var broken: MigrationError?
 
     init(_ store: Store, schema: Schema) {
@@ -99,7 +99,7 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
         DataStoreFetchRequest(descriptor: descriptor, editingState: EditingState(context))
     }
 
-    /// What the store answers; nil where it prefers that the copy does.
+    /// Returns the store's answer; nil where it prefers that the copy answers.
     private func unlessPreferred<Result>(_ ask: () throws -> Result) throws -> Result? {
         do {
             return try asking(ask)
@@ -149,7 +149,7 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
         return snapshots.map(\.objectID)
     }
 
-    /// What was copied of a class and is not in the store any more.
+    /// Returns the identities of the copied objects of a class that are not in the store any more.
     ///
     /// - Parameter present: all that the store has of the class, and more.
     private func absent(
@@ -219,7 +219,7 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
         return try (Array(found.relatedSnapshots.values) + found.fetchedSnapshots).map(own)
     }
 
-    /// Where a snapshot leads that was not copied yet, or leads back no more.
+    /// Returns the destinations that a snapshot has gained or lost against its copy; all of them if there is none.
     private func unknown(_ snapshot: DefaultSnapshot) throws -> Set<ObjectID> {
         var ids: Set<ObjectID> = []
         let before = known[snapshot.objectID]
@@ -422,10 +422,10 @@ extension DefaultSnapshot {
         return copy
     }
 
-    /// What a row of them holds. A list that the other end keeps is written there.
+    /// Returns the values of a row for the snapshot. A list that the other end keeps is written there.
     fileprivate func values(_ shape: EntityShape) -> [ObjectValue?] { shape.properties.map(value) }
 
-    /// What of it differs from an earlier snapshot.
+    /// Returns the values that differ from those of an earlier snapshot.
     fileprivate func values(_ shape: EntityShape, unlike before: DefaultSnapshot) -> [String: ObjectValue] {
         var values: [String: ObjectValue] = [:]
         for property in shape.properties {

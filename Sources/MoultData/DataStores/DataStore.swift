@@ -32,7 +32,7 @@ public protocol DataStore: AnyObject {
     /// - Throws: ``DataStoreError/preferInMemoryFilter`` or ``DataStoreError/preferInMemorySort`` for a request that
     ///   the container is to answer, out of all models of the class.
     func fetch<T: PersistentModel>(_ request: DataStoreFetchRequest<T>) throws -> DataStoreFetchResult<T, Snapshot>
-    /// How many models a request asks for.
+    /// Returns the number of models that a request asks for.
     func fetchCount<T: PersistentModel>(_ request: DataStoreFetchRequest<T>) throws -> Int
     /// The identities of the models that a request asks for.
     func fetchIdentifiers<T: PersistentModel>(_ request: DataStoreFetchRequest<T>) throws -> [PersistentIdentifier]
@@ -142,8 +142,8 @@ public enum DataStoreSnapshotCodingKey: CodingKey, Sendable {
     private static let identifierName = "persistentIdentifier"
 }
 
-/// Why a data store does not do what it is asked for. The container answers a fetch in its place for the two that prefer
-/// it; the others are errors of the fetch or the save.
+/// A reason why a data store does not do what it is asked for. The container answers a fetch in its place for the two
+/// that prefer it; the others are errors of the fetch or the save.
 public enum DataStoreError: Error, Hashable, Sendable {
     /// The predicate cannot be asked of the store.
     case invalidPredicate
@@ -157,15 +157,15 @@ public enum DataStoreError: Error, Hashable, Sendable {
 
 // MARK: - Requests
 
-/// What a context asks a data store for.
+/// A request of a context to fetch models from a data store.
 public struct DataStoreFetchRequest<T: PersistentModel>: Sendable {
-    /// What the context's fetch says; all models of the class where unsaved changes may decide what it finds.
+    /// The fetch of the context; one of all models of the class where unsaved changes may decide what it finds.
     public let descriptor: FetchDescriptor<T>
-    /// Which context asks.
+    /// The editing state of the context that asks.
     public let editingState: EditingState
 }
 
-/// What a data store found.
+/// The result of a fetch from a data store.
 public struct DataStoreFetchResult<ModelType: PersistentModel, SnapshotType: DataStoreSnapshot>: Sendable {
     /// That of the request.
     public let descriptor: FetchDescriptor<ModelType>
@@ -174,7 +174,7 @@ public struct DataStoreFetchResult<ModelType: PersistentModel, SnapshotType: Dat
     /// Models that the found ones lead to, as far as the store has them at hand.
     public let relatedSnapshots: [PersistentIdentifier: SnapshotType]
 
-    /// What a fetch found, with related models if the store has them at hand.
+    /// Creates the result of a fetch, with related models if the store has them at hand.
     public init(
         descriptor: FetchDescriptor<ModelType>, fetchedSnapshots: [SnapshotType],
         relatedSnapshots: [PersistentIdentifier: SnapshotType] = [:]
@@ -185,9 +185,9 @@ public struct DataStoreFetchResult<ModelType: PersistentModel, SnapshotType: Dat
     }
 }
 
-/// What a context saves.
+/// A request of a context to save changes to a data store.
 public struct DataStoreSaveChangesRequest<SnapshotType: DataStoreSnapshot>: Sendable {
-    /// Which context saves, and its author.
+    /// The editing state of the context that saves, with its author.
     public let editingState: EditingState
     /// New models, under temporary identities: the relationships of all snapshots may lead to these.
     public let inserted: [SnapshotType]
@@ -198,7 +198,7 @@ public struct DataStoreSaveChangesRequest<SnapshotType: DataStoreSnapshot>: Send
     public let deleted: [SnapshotType]
 }
 
-/// What became of a save.
+/// The result of saving changes to a data store.
 public final class DataStoreSaveChangesResult<T: DataStoreSnapshot>: Sendable {
     /// The identifier of the store.
     public let storeIdentifier: String
@@ -206,7 +206,7 @@ public final class DataStoreSaveChangesResult<T: DataStoreSnapshot>: Sendable {
     public let remappedIdentifiers: [PersistentIdentifier: PersistentIdentifier]
     /// Models that the store changed while it saved; contexts without changes of theirs show what it made of them.
     public let snapshotsToReregister: [PersistentIdentifier: T]
-    /// Where the save stands in the store's history; nil without one. The container does not read it.
+    /// The position of the save in the store's history; nil without one. The container does not read it.
     public let historyToken: (any HistoryToken)?
 
     /// Of a store with a history.

@@ -9,9 +9,9 @@ import Synchronization
 public struct DefaultSnapshot: DataStoreSnapshot, Equatable {
     /// The identity of the model; a temporary one of a model that is being inserted.
     public let persistentIdentifier: PersistentIdentifier
-    /// What the columns of attributes hold, by their paths; empty ones are missing.
+    /// The values of the columns of attributes, by their paths; empty ones are missing.
     var attributes: [String: AttributeValue] = [:]
-    /// Where relationships lead, by name; those that lead nowhere are missing.
+    /// The destinations of relationships, by name; relationships that lead nowhere are missing.
     var destinations: [String: [PersistentIdentifier]] = [:]
 
     init(_ persistentIdentifier: PersistentIdentifier) { self.persistentIdentifier = persistentIdentifier }

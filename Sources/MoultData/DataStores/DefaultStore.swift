@@ -45,7 +45,7 @@ public final class DefaultStore: DataStore {
             })
     }
 
-    /// How many models a request asks for.
+    /// Returns the number of models that a request asks for.
     public func fetchCount<T: PersistentModel>(_ request: DataStoreFetchRequest<T>) throws -> Int {
         try context(request.editingState).fetchCount(request.descriptor)
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a context is asked for: which objects of a model, in which order, how many of them.
+/// A description of a fetch: which objects of a model are found, in which order, and how many of them.
 ///
 /// A predicate and a sort are asked of the store in SQL and mean what they mean in Swift. What SQL cannot answer is
 /// refused by the fetch, with the part named.
@@ -11,7 +11,7 @@ public struct FetchDescriptor<T: PersistentModel> {
     public var sortBy: [SortDescriptor<T>]
     /// Nil for no limit.
     public var fetchLimit: Int?
-    /// How many of the objects found are left out at the beginning.
+    /// The number of found objects that are left out at the beginning.
     public var fetchOffset: Int?
     /// Whether objects are found as the next save of the context would leave them.
     public var includePendingChanges = true

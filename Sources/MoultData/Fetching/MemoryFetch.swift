@@ -4,12 +4,12 @@ import MoultObjects
 
 /// A fetch whose predicate or sort is left to memory, because its descriptor allows that and a store cannot answer it.
 package struct MemoryFetch<T: PersistentModel> {
-    /// What the store is asked for: all that may be meant.
+    /// The fetch that the store is asked for: all objects that may be wanted.
     package let fetch: ObjectFetch
     fileprivate let descriptor: FetchDescriptor<T>
     fileprivate let sorts: Bool
 
-    /// What the descriptor asks for, out of all that the store has found.
+    /// Returns the models that the descriptor asks for, out of all that the store has found.
     /// - Throws: what `evaluate` throws.
     package func result(of models: [T]) throws -> [T] {
         var found = models
@@ -21,7 +21,7 @@ package struct MemoryFetch<T: PersistentModel> {
 }
 
 extension FetchDescriptor {
-    /// How memory answers the fetch; nil if the store answers it, or where memory was not allowed to.
+    /// Returns the fetch that memory answers; nil if the store answers it, or where memory was not allowed to.
     package func memoryFetch(in schema: Schema) throws -> MemoryFetch<T>? {
         guard allowsInMemoryEvaluation else { return nil }
         do {

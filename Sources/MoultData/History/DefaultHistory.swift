@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where in the history of its stores a transaction stands: the number of the last one of each.
+/// The position of a transaction in the history of its stores: the number of the last one of each.
 public struct DefaultHistoryToken: HistoryToken {
     /// By the identifiers of the stores.
     public let tokenValue: [String: Int64]?
@@ -22,7 +22,7 @@ public struct DefaultHistoryTransaction: HistoryTransaction, Sendable {
     public let bundleIdentifier: String
     /// The name of the program that saved; empty where the store names none.
     public let processIdentifier: String
-    /// What the save did with each object; changes of entities that the schema does not have are left out.
+    /// The changes that the save made to objects; changes of entities that the schema does not have are left out.
     public let changes: [HistoryChange]
     /// The UUID of the store that was saved to.
     public let storeIdentifier: String
@@ -69,7 +69,7 @@ public struct DefaultHistoryDelete<Model: PersistentModel>: HistoryDelete {
     public let tombstone: HistoryTombstone<Model>
 }
 
-/// Which transactions of the history are wanted.
+/// A request for transactions of the history.
 public struct HistoryDescriptor<Transaction: HistoryTransaction> {
     /// Nil for all. Its bounds of token, transaction identifier and timestamp leave out others in SQL, where the
     /// container has one store; the whole is then asked in memory.

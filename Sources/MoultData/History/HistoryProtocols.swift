@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where in a history a transaction stands.
+/// The position of a transaction in a history.
 public protocol HistoryToken: Comparable, Hashable, Codable, Sendable {
     associatedtype TokenType
     var tokenValue: TokenType? { get }
@@ -56,7 +56,7 @@ public protocol HistoryDelete<Model>: Hashable, Sendable {
     var tombstone: HistoryTombstone<Model> { get }
 }
 
-/// What a save did with one object.
+/// A change that a save made to one object.
 public enum HistoryChange: Sendable {
     case insert(any HistoryInsert)
     case update(any HistoryUpdate)
@@ -72,7 +72,7 @@ public enum HistoryChange: Sendable {
     }
 }
 
-/// What is left of a deleted object: the values of its properties with `@Attribute(.preserveValueOnDeletion)`.
+/// The preserved values of a deleted object: those of its properties with `@Attribute(.preserveValueOnDeletion)`.
 public struct HistoryTombstone<Model: PersistentModel>: @unchecked Sendable, Hashable {
     /// Values of attributes, which are values of `Sendable` types or copies that nobody else has.
     let values: [AnyKeyPath: Any]

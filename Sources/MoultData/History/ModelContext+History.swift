@@ -61,7 +61,7 @@ private struct HistoryReading {
 
     init(_ graph: ModelGraph) { self.graph = graph }
 
-    /// Those that may be wanted, in the order of their saves.
+    /// Returns the transactions that may be wanted, in the order of their saves.
     func transactions(_ wanted: WantedHistory) throws -> [DefaultHistoryTransaction] {
         let stores = try graph.stack.coordinator.usableStores()
         try checkOrigin(wanted, Set(stores.map(\.identifier.uuidString)))

@@ -12,9 +12,9 @@ public typealias MigrationRegistry = MoultTransform.MigrationRegistry
 public typealias AcceptedLosses = MoultModel.AcceptedLosses
 /// Objects, values or links that a migration does not carry over, with their count.
 public typealias MigrationLoss = MoultModel.MigrationLoss
-/// What has been done to one store.
+/// The history of the migrations and rollbacks of one store.
 public typealias MigrationHistory = MoultCoreData.MigrationHistory
 /// One migration, or one rollback to a backup.
 public typealias MigrationEvent = MoultCoreData.MigrationEvent
-/// Where the migration of a store is: the part that is done, the time left, the rows, what has just been done.
+/// The progress of the migration of a store: the part that is done, the time left, the rows, what has just been done.
 public typealias MigrationProgress = MoultCoreData.MigrationProgress

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// Where the values of a model are: in ``OwnValues`` until a context takes the object in, then with the context.
+/// The storage of a model's values: ``OwnValues`` until a context takes the object in, then storage of the context.
 public protocol BackingData: AnyObject {
     var persistentModelID: PersistentIdentifier { get }
 

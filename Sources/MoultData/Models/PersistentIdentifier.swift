@@ -1,14 +1,14 @@
 import Foundation
 import MoultModel
 
-/// Which object of which store: good in every thread and, once permanent, in every process.
+/// The identity of an object in its store: good in every thread and, once permanent, in every process.
 public struct PersistentIdentifier: Sendable, Hashable, Identifiable, Comparable {
     /// Core Data's identity of the same object.
     package let objectID: ObjectID
 
     package init(_ objectID: ObjectID) { self.objectID = objectID }
 
-    /// What tells the object apart; equal exactly where the identifiers are.
+    /// The value that tells the object apart from others; equal exactly where the identifiers are.
     public var id: ID { ID(objectID: objectID) }
     /// The name of the object's own entity, which may inherit from the one that was asked for.
     public var entityName: String { objectID.entityName }
@@ -18,7 +18,7 @@ public struct PersistentIdentifier: Sendable, Hashable, Identifiable, Comparable
         objectID.store.map { CustomIdentities.shared.name(of: $0) ?? $0.uuidString }
     }
 
-    /// What tells two objects apart.
+    /// A value that tells two objects apart.
     public struct ID: Sendable, Hashable {
         let objectID: ObjectID
     }

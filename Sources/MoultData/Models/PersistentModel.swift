@@ -10,7 +10,7 @@ public protocol PersistentModel: _ManagedObjectModelClass, Observable, Hashable,
     /// An object whose values a context has.
     init(backingData: any BackingData)
 
-    /// Where the object's values are.
+    /// The storage of the object's values.
     var persistentBackingData: any BackingData { get set }
 
     /// The values of an object that no context has taken in, one part for each class of its lineage.
@@ -18,12 +18,12 @@ public protocol PersistentModel: _ManagedObjectModelClass, Observable, Hashable,
 
     var _$observationRegistrar: ObservationRegistrar { get }
 
-    /// What the class says of itself and its properties, inherited ones included.
+    /// The description of the class and its properties, inherited ones included.
     static var schemaMetadata: Schema.ModelMetadata { get }
 }
 
 extension PersistentModel {
-    /// Which object of which store; a temporary one until the object is saved.
+    /// The identity of the object in its store; a temporary one until the object is saved.
     public var persistentModelID: PersistentIdentifier { persistentBackingData.persistentModelID }
 
     /// The object's identifier, for `Identifiable`; it changes once, when the first save makes it permanent.

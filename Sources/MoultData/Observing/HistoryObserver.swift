@@ -63,7 +63,7 @@ public final class HistoryObserver: Observable, @unchecked Sendable {
 
     deinit { if let saves { modelContainer.coordinator.stopObserving(saves) } }
 
-    /// How often saves have brought transactions that count.
+    /// The number of times that saves have brought transactions that count.
     public var eventCounter: Int {
         registrar.access(self, keyPath: \.eventCounter)
         return state.withLock { $0.events }

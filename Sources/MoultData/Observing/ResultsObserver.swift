@@ -23,7 +23,7 @@ public final class ResultsObserver<Element: PersistentModel, SectionTitle: Hasha
     private let registrar = ObservationRegistrar()
     private var saves: Int?
 
-    /// How models are put into sections.
+    /// The rule by which models are put into sections.
     struct Sections {
         let keyPath: PartialKeyPath<Element>
         /// In an array: an optimised client could not be linked with what copies a `SortDescriptor` itself, because
@@ -48,14 +48,14 @@ public final class ResultsObserver<Element: PersistentModel, SectionTitle: Hasha
 
     // MARK: - Results
 
-    /// What is found now. If a later fetch fails, it stays what it was, and the next reading tries again.
+    /// The models found now. If a later fetch fails, they stay what they were, and the next reading tries again.
     public var results: FetchResultsCollection<Element> {
         registrar.access(self, keyPath: \.results)
         update()
         return found.results
     }
 
-    /// What is found now in sections; nil without ``sectionBy``.
+    /// The models that are found now, in sections; nil without ``sectionBy``.
     public var sections: SectionedResults<Element, SectionTitle>? {
         registrar.access(self, keyPath: \.sections)
         update()
@@ -84,10 +84,10 @@ public final class ResultsObserver<Element: PersistentModel, SectionTitle: Hasha
 
     // MARK: - What is asked for
 
-    /// What is asked for, sorted by sections first.
+    /// The descriptor of the present fetch, sorted by sections first.
     public var fetchDescriptor: FetchDescriptor<Element> { wanted }
 
-    /// Which models are found; nil for all.
+    /// The predicate of the models that are found; nil for all.
     public var filterBy: Foundation.Predicate<Element>? {
         get { wanted.predicate }
         set {

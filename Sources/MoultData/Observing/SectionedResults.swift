@@ -22,7 +22,7 @@ public struct SectionedResults<Element: PersistentModel, SectionTitle: Hashable>
 
     /// Always 0.
     public var startIndex: Int { 0 }
-    /// How many sections there are.
+    /// The number of sections.
     public var endIndex: Int { sections.count }
     /// The section at a place, which must be one of the indices.
     public subscript(position: Int) -> ResultsSection<Element, SectionTitle> { sections[position] }
@@ -36,7 +36,7 @@ public struct SectionedResults<Element: PersistentModel, SectionTitle: Hashable>
 
 /// The models of one section, in their order.
 public struct ResultsSection<Element: PersistentModel, SectionTitle: Hashable>: RandomAccessCollection, Identifiable {
-    /// What the models of the section have in common: their value of the property that the sections are made by.
+    /// The value that the models of the section have in common: that of the property that the sections are made by.
     public let title: SectionTitle
     fileprivate(set) var elements: [Element] = []
 
@@ -46,7 +46,7 @@ public struct ResultsSection<Element: PersistentModel, SectionTitle: Hashable>: 
     public var id: SectionTitle { title }
     /// Always 0.
     public var startIndex: Int { 0 }
-    /// How many models the section has.
+    /// The number of models in the section.
     public var endIndex: Int { elements.count }
     /// The model at a place, which must be one of the indices.
     public subscript(position: Int) -> Element { elements[position] }

@@ -89,7 +89,7 @@ extension ValueForm {
     fileprivate func start(_ key: String) -> String { if case .rawValue = self { "\(key).\(key)" } else { key } }
 }
 
-/// What all optionals have in common.
+/// The interface that all optionals have in common.
 protocol OptionalValue {
     static var none: Self { get }
     static var decodableType: (any Decodable.Type)? { get }

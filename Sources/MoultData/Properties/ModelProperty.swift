@@ -1,17 +1,17 @@
 import MoultModel
 
-/// How the values of a property of some type are read from backing data and written to it. `_property(_:)` chooses one
-/// by the type of the property, while the program is compiled.
+/// A way to read the values of a property of some type from backing data and to write them to it. `_property(_:)`
+/// chooses one by the type of the property, while the program is compiled.
 public protocol _ModelProperty<Value>: Sendable {
     associatedtype Value
 
     func read(_ key: String, of backing: any BackingData) -> Value
     func write(_ value: Value, _ key: String, to backing: any BackingData)
 
-    /// What the property is in a schema.
+    /// Returns the shape of the property in a schema.
     func shape(_ name: String) -> _PropertyShape
 
-    /// What the columns of an attribute hold for a value, by their paths; those that are missing are empty. Nothing for
+    /// Returns the values of an attribute's columns for a value, by their paths; empty ones are missing. Nothing for
     /// relationships.
     func columnValues(of value: Value, _ key: String) throws -> [String: AttributeValue]
 
@@ -27,7 +27,7 @@ public protocol _ModelProperty<Value>: Sendable {
     /// Whether ``canRead(_:)`` holds for every value that the column can hold.
     var readsEveryValue: Bool { get }
 
-    /// What stands for a value that is missing or unreadable; nil for a type that can be made of nothing.
+    /// The value that stands for one that is missing or unreadable; nil for a type that has no such value.
     var blank: Value? { get }
 }
 
@@ -48,7 +48,7 @@ extension _ModelProperty {
     public var readsColumnsTogether: Bool { false }
 }
 
-/// What a property is in a schema, as far as its type says it.
+/// The shape of a property in a schema, as far as its type says it.
 public enum _PropertyShape: Sendable {
     /// As it stands in a model, before `@Attribute` has said more of it.
     case attribute(AttributeDescription)
@@ -57,8 +57,9 @@ public enum _PropertyShape: Sendable {
 }
 
 extension _ModelProperty {
-    /// What a property that cannot be empty shows where its backing data has no value that it could have: a getter
-    /// cannot throw. It is what the source gives new objects, otherwise ``blank``; the next save throws the error.
+    /// Returns the value that a property that cannot be empty shows where its backing data has no value that it could
+    /// have: a getter cannot throw. It is what the source gives new objects, otherwise ``blank``; the next save throws
+    /// the error.
     func standIn(_ key: String, of backing: any BackingData) -> Value {
         backing._noteUnreadable(key)
         if let initial = backing._initialValue(key) as? Value { return initial }

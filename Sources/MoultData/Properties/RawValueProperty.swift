@@ -57,7 +57,7 @@ where Value.RawValue: PersistentValue {
     }
 }
 
-/// Where raw values of a type are kept.
+/// The column in which raw values of a type are kept.
 private struct RawValueColumn<Value: RawRepresentable>: Sendable where Value.RawValue: PersistentValue {
     /// Only an enum is a composite attribute; how SwiftData keeps any other type with raw values is not known.
     private let isEnum = EnumCases.isEnum(Value.self)

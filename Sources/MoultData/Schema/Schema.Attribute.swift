@@ -10,9 +10,9 @@ extension Schema {
         public let originalName: String
         /// The Swift type of the property, optional where it is.
         public let valueType: any Any.Type
-        /// What new objects begin with; nil if the source gives none.
+        /// The value that new objects begin with; nil if the source gives none.
         public let defaultValue: Any?
-        /// What `@Attribute` says of the property, in the order of the source.
+        /// The options of `@Attribute` on the property, in the order of the source.
         public let options: [Option]
         /// A text that changes the version hash, so that versions with equal models differ; nil for none.
         public let hashModifier: String?
@@ -23,7 +23,7 @@ extension Schema {
         public var isOptional: Bool { stored.isOptional }
         /// The type in the store.
         package var type: AttributeType { stored.type }
-        /// Why SwiftData's form of this attribute is not known; nil if it is.
+        /// The reason why SwiftData's form of this attribute is not known; nil if it is.
         public var unknown: String? { stored.uncertainty }
         /// True: it is an attribute.
         public var isAttribute: Bool { true }
@@ -52,7 +52,7 @@ extension Schema.Attribute: Hashable {
 }
 
 extension Schema.Attribute {
-    /// What `@Attribute` says of a property.
+    /// An option of `@Attribute`.
     public struct Option: Sendable, Hashable, Codable {
         enum Kind: Sendable, Hashable, Codable {
             case unique, externalStorage, preserveValueOnDeletion, spotlight, allowsCloudEncryption, ephemeral, codable

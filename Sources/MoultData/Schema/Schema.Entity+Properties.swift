@@ -1,10 +1,10 @@
 import MoultModel
 
 extension Schema.Entity {
-    /// What the class declares itself, in the order of the source.
+    /// The properties that the class declares itself, in the order of the source.
     public var storedProperties: [any SchemaProperty] { own.map(\.described) }
 
-    /// What the parents declare, the eldest's first.
+    /// The properties that the parents declare, the eldest's first.
     public var inheritedProperties: [any SchemaProperty] { superentity.map(\.properties) ?? [] }
 
     /// All properties: the inherited ones first, then those that the class declares itself.
@@ -35,9 +35,9 @@ extension Schema.Entity {
         own.reduce(into: [:]) { if case .relationship(let found) = $1 { $0[found.name] = found } }
     }
 
-    /// What the class declares itself, by name.
+    /// The properties that the class declares itself, by name.
     public var storedPropertiesByName: [String: any SchemaProperty] { Self.byName(storedProperties) }
-    /// What the parents declare, by name.
+    /// The properties that the parents declare, by name.
     public var inheritedPropertiesByName: [String: any SchemaProperty] { Self.byName(inheritedProperties) }
 
     private static func byName(_ properties: [any SchemaProperty]) -> [String: any SchemaProperty] {

@@ -13,7 +13,7 @@ extension Schema {
 
         // What can be set is set before a schema is made of the entity, and never after.
 
-        /// What the class declares itself, in the order of the source.
+        /// The properties that the class declares itself, in the order of the source.
         package internal(set) var own: [Property]
         /// The entity of the parent class, as long as the schema is there.
         public internal(set) weak var superentity: Entity?

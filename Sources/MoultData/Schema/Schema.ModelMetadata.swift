@@ -1,5 +1,5 @@
 extension Schema {
-    /// What `@Model` says of a class: made once, and never changed.
+    /// The description that `@Model` gives of a class: made once, and never changed.
     public struct ModelMetadata: @unchecked Sendable {
         /// The entity's name: the class's, without the types that it lies in.
         public let name: String
@@ -12,11 +12,11 @@ extension Schema {
         package let propertiesByName: [String: PropertyMetadata]
         let uniqueness: [[AnyKeyPath]]
         let indices: [IndexMetadata]
-        /// Where the source declares the class; nil for one that `@Model` has not written.
+        /// The source location of the class; nil for one that `@Model` has not written.
         let declaration: SourceDeclaration?
 
-        /// What `@Model` writes for a class; `properties` begins with the inherited ones, `uniqueness` and `indices`
-        /// come from `#Unique` and `#Index`.
+        /// Creates the description of a class, as `@Model` writes it; `properties` begins with the inherited ones,
+        /// `uniqueness` and `indices` come from `#Unique` and `#Index`.
         public init(
             name: String, properties: [PropertyMetadata], parent: (any PersistentModel.Type)? = nil,
             uniqueness: [[AnyKeyPath]] = [], indices: [IndexMetadata] = [], declaration: SourceDeclaration? = nil
@@ -31,13 +31,13 @@ extension Schema {
             propertiesByName = Dictionary(properties.map { ($0.name, $0) }) { first, _ in first }
         }
 
-        /// What the class declares itself.
+        /// The properties that the class declares itself.
         var ownProperties: ArraySlice<PropertyMetadata> {
             properties.dropFirst(parent?.schemaMetadata.properties.count ?? 0)
         }
     }
 
-    /// Where the source declares a class and its properties, for messages.
+    /// The source location of a class and its properties, for messages.
     public struct SourceDeclaration: Sendable {
         /// `Module/File.swift`, as `#fileID` has it.
         public let file: String
@@ -46,7 +46,7 @@ extension Schema {
         /// The lines of the properties that the class declares itself.
         public let properties: [String: Int]
 
-        /// What `@Model` writes for a class.
+        /// Creates the source location of a class, as `@Model` writes it.
         public init(file: String, line: Int, properties: [String: Int]) {
             self.file = file
             self.line = line

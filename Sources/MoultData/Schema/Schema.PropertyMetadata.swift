@@ -1,7 +1,7 @@
 import MoultModel
 
 extension Schema {
-    /// What `@Model` says of one property.
+    /// The description that `@Model` gives of one property.
     public struct PropertyMetadata {
         /// The property's name in the source and in the store's model.
         public let name: String
@@ -30,11 +30,11 @@ extension Schema {
         package let readsEveryValue: Bool
         /// Whether there is something to show where a row holds no value of the property.
         package let hasStandIn: () -> Bool
-        /// What the columns hold for a value of the property's type, by their paths; nil for one of another type.
+        /// The columns' values for a value of the property's type, by their paths; nil for one of another type.
         package let columnValues: (Any) throws -> [String: AttributeValue]?
 
-        /// What `@Model` writes for one property: `initial` computes the value that the source gives, and `declared` is
-        /// what its macro says.
+        /// Creates the description of one property, as `@Model` writes it: `initial` computes the value that the source
+        /// gives, and `declared` is what its macro says.
         public init<Model: PersistentModel, Property: _ModelProperty>(
             _ name: String, _ keyPath: KeyPath<Model, Property.Value>, _ property: Property,
             default initial: (() -> Property.Value)? = nil, _ declared: Declaration = .attribute()
@@ -64,7 +64,7 @@ extension Schema {
 }
 
 extension Schema.PropertyMetadata {
-    /// What `@Attribute` or `@Relationship` says of the property.
+    /// The declaration of the property by `@Attribute` or `@Relationship`.
     public struct Declaration {
         let attributeOptions: [Schema.Attribute.Option]
         let relationshipOptions: [Schema.Relationship.Option]
@@ -75,7 +75,7 @@ extension Schema.PropertyMetadata {
         var inverse: AnyKeyPath?
         let hashModifier: String?
 
-        /// What `@Attribute` says; without arguments, a property that has no macro.
+        /// Returns the declaration by `@Attribute`; without arguments, that of a property that has no macro.
         public static func attribute(
             _ options: Schema.Attribute.Option..., originalName: String? = nil, hashModifier: String? = nil
         ) -> Declaration {
@@ -84,7 +84,7 @@ extension Schema.PropertyMetadata {
                 hashModifier: hashModifier)
         }
 
-        /// What `@Relationship` says.
+        /// Returns the declaration by `@Relationship`.
         public static func relationship(
             _ options: Schema.Relationship.Option..., deleteRule: Schema.Relationship.DeleteRule = .nullify,
             minimumModelCount: Int? = nil, maximumModelCount: Int? = nil, originalName: String? = nil,

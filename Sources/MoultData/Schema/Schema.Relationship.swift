@@ -11,7 +11,7 @@ extension Schema {
         public var valueType: any Any.Type
         /// The key path of the property from its class.
         public let keypath: AnyKeyPath?
-        /// What `@Relationship` says of the property, in the order of the source.
+        /// The options of `@Relationship` on the property, in the order of the source.
         public let options: [Option]
         /// A text that changes the version hash, so that versions with equal models differ; nil for none.
         public let hashModifier: String?
@@ -21,7 +21,7 @@ extension Schema {
         public internal(set) var isToOneRelationship: Bool
         /// The name of the entity at the other end.
         public var destination: String
-        /// What happens to the destinations when the object is deleted.
+        /// The rule for the destinations when the object is deleted.
         public var deleteRule: DeleteRule
         /// The least number of destinations that a save accepts; nil where none is given.
         public let minimumModelCount: Int?
@@ -56,7 +56,7 @@ extension Schema.Relationship: Hashable {
 }
 
 extension Schema.Relationship {
-    /// What happens to the other objects when one is deleted.
+    /// A rule for the other objects when one is deleted.
     public enum DeleteRule: String, Sendable, Hashable, Codable, CaseIterable {
         case noAction, nullify, cascade, deny
 
@@ -70,7 +70,7 @@ extension Schema.Relationship {
         }
     }
 
-    /// What `@Relationship` says of a property.
+    /// An option of `@Relationship`.
     public struct Option: Sendable, Hashable, Codable {
         /// No two objects have the same object at the other end.
         public static var unique: Option { Option() }

@@ -1,5 +1,5 @@
 extension Schema {
-    /// What a version is called: three numbers, compared one after the other.
+    /// The identifier of a version: three numbers, compared one after the other.
     public struct Version: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
         /// The first number, compared before the others.
         public let major: Int

@@ -4,7 +4,7 @@ import MoultModel
 ///
 /// Models that relationships lead to, and the parents of models, belong to it without being named.
 public final class Schema: Sendable {
-    /// Which version of the app's models this is; `1.0.0` where none is given.
+    /// The version of the app's models; `1.0.0` where none is given.
     public let version: Version
     /// In the byte order of their names.
     public let entities: [Entity]
@@ -12,7 +12,7 @@ public final class Schema: Sendable {
     public let entitiesByName: [String: Entity]
     /// The class of each entity.
     package let types: [String: any PersistentModel.Type]
-    /// What is wrong with the models; ``managedObjectModel()`` throws the first of it.
+    /// The faults of the models; ``managedObjectModel()`` throws the first of them.
     package let faults: [MigrationError]
 
     /// A schema of these models and of those that they lead to. Faults in them are thrown when a store is opened.
@@ -36,7 +36,7 @@ public final class Schema: Sendable {
         faults = Self.faults(of: entities)
     }
 
-    /// What keeps entities from being a model.
+    /// Returns the faults that keep entities from being a model.
     private static func faults(of entities: [Entity]) -> [MigrationError] {
         var names: Set<String> = []
         var faults: [MigrationError] = []

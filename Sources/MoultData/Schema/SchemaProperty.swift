@@ -1,4 +1,4 @@
-/// What attributes and relationships have in common.
+/// The interface that attributes and relationships have in common.
 public protocol SchemaProperty: Sendable, Hashable {
     var name: String { get }
     /// The name in an earlier version; the same name where none is given.

@@ -5,7 +5,7 @@ struct BlankDecoder: Decoder {
     private(set) var codingPath: [any CodingKey] = []
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    /// How deeply values may lie in one another, for types that never end.
+    /// The greatest depth to which values may lie in one another, for types that never end.
     private static var depthLimit: Int { 32 }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {

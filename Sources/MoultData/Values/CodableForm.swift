@@ -2,7 +2,7 @@ import Foundation
 import MoultModel
 import MoultPropertyList
 
-/// How a `Codable` value without columns of its own becomes bytes.
+/// The encoding of a `Codable` value without columns of its own as bytes.
 ///
 /// An array of strings, numbers or flags is a keyed archive of an `NSArray`, any other array of plain values one of the
 /// JSON's `NSData`, as SwiftData's are. Anything else is JSON, with sorted keys.

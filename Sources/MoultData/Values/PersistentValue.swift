@@ -4,7 +4,7 @@ import MoultModel
 public protocol PersistentValue: SendableMetatype {
     static var attributeType: AttributeType { get }
     static var isOptionalAttribute: Bool { get }
-    /// What stands for NULL in an attribute that is not optional.
+    /// The value that stands for NULL in an attribute that is not optional.
     static var valueForNull: Self { get }
 
     /// Whether every value that a column of ``attributeType`` can hold is one of the type.

@@ -24,7 +24,7 @@ struct ModelDeclaration {
     /// Whether a property may be a relationship, as far as its source tells.
     var mayLeadToModels: Bool { properties.contains { $0.relationship != nil || $0.mayBeModel } }
 
-    /// Where the class and its properties are declared, as an expression; nil for source that is in no file.
+    /// Returns the source location of the class and its properties as an expression; nil for source that is in no file.
     func declaration(in context: some MacroExpansionContext) -> String? {
         func place(of node: some SyntaxProtocol) -> AbstractSourceLocation? {
             context.location(of: node, at: .afterLeadingTrivia, filePathMode: .fileID)
@@ -40,7 +40,7 @@ struct ModelDeclaration {
     /// The first name after the colon: the class that it inherits from, where it inherits from one.
     var parent: TypeSyntax? { syntax.inheritanceClause?.inheritedTypes.first?.type }
 
-    /// What a made member is declared with, so that it is seen wherever the class is.
+    /// Returns the access modifier of a member that the macro adds, so that it is visible wherever the class is.
     func access(isOverridable: Bool) -> String {
         for modifier in syntax.modifiers {
             switch modifier.name.tokenKind {

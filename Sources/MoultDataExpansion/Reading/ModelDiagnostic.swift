@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// What `@Model` refuses, each with a sentence that says what to do.
+/// The errors of `@Model` and its companion macros, each with a sentence that says what to do.
 enum ModelDiagnostic: DiagnosticMessage {
     case notAClass(kind: String)
     case notAnActor

@@ -48,7 +48,7 @@ struct PersistedProperty {
     /// The name as an expression or a pattern has to spell it.
     var spelling: String { Keyword.isReserved(name) ? "`\(name)`" : name }
 
-    /// How values of the property are read and written: what the model has chosen once.
+    /// Returns an expression for the choice that reads and writes values of the property; the model makes it once.
     func access(in model: String) -> String { "\(model).\(isConstant ? "_$Constants." : "")\(choiceName)" }
 
     var choiceName: String { "_$kept_\(name)" }

@@ -7,7 +7,7 @@ struct ModelMembers {
     let model: ModelDeclaration
     /// The parent's name, for a class whose parent is a model.
     let parent: String?
-    /// Where the class is declared, as an expression.
+    /// The source location of the class, as an expression.
     let declaration: String?
 
     init(_ model: ModelDeclaration, parent: String?, declaration: String?) {
@@ -51,13 +51,14 @@ struct ModelMembers {
 
     private var constants: [PersistedProperty] { model.properties.filter(\.isConstant) }
 
-    /// How constants are kept. Those that can be set have a peer that says it.
+    /// The declarations of how constants are kept. A property that can be set has a peer for that.
     private var choices: [DeclSyntax] {
         let lines = constants.map { "\n    static let \($0.choiceName) = \($0.choice(in: model.name))" }
         return lines.isEmpty ? [] : ["private enum _$Constants {\(raw: lines.joined())\n}"]
     }
 
-    /// What a constant holds is written when a context asks: its initialisation has no accessor.
+    /// The declaration of `_$ownValues`. It writes the values of constants when a context asks for them: their
+    /// initialisation has no accessor.
     private var ownValues: DeclSyntax {
         let inherited = parent == nil ? "" : "super._$ownValues + "
         let written = constants.map { property in

@@ -36,8 +36,8 @@ struct PersistedPropertyMacro: AccessorMacro, PeerMacro {
         ]
     }
 
-    /// How the property is kept, chosen once; and a property of no size, which the initialiser of every class has to
-    /// set: so the compiler continues to ask that every property has a value.
+    /// Returns a constant that says how the property is kept, chosen once, and a property of no size. The initialiser
+    /// of every class has to set the latter, so the compiler continues to ask that every property has a value.
     static func expansion(
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext

@@ -114,7 +114,7 @@ extension TapeArchive {
         }
     }
 
-    /// What a header says.
+    /// The contents of a header.
     private struct Entry {
         let name: String
         let size: Int64

@@ -102,12 +102,12 @@ package enum UnfinishedPath {
         return missing
     }
 
-    /// What processes that are no more left for a path.
+    /// Returns the unfinished paths that processes which have ended left for a path.
     static func abandoned(for path: String, _ system: any System) throws -> [String] {
         try abandoned(in: Path.folder(of: path), system) { $0 == Path.name(of: path) }
     }
 
-    /// What processes that are no more left in a folder.
+    /// Returns the unfinished paths that processes which have ended left in a folder.
     package static func abandoned(
         in folder: String, _ system: any System, where isMeant: (_ name: String) -> Bool = { _ in true }
     ) throws -> [String] {

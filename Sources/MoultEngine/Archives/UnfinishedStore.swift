@@ -18,12 +18,12 @@ package struct UnfinishedStore {
     package var support: String { Path.join(folder, "support") }
     /// A database with what has no place in the store.
     package var aside: String { Path.join(folder, "aside") }
-    /// What Moult keeps next to a store.
+    /// The folder of the records that Moult keeps next to a store.
     var records: String { Path.join(folder, "records") }
     /// Names what has got its own name, from just before that until the store has.
     private var mark: String { Path.join(folder, "moving") }
 
-    /// What gets its name before the store.
+    /// The files and folders that get their names before the store.
     private var companions: [(from: String, to: String)] {
         let sidecar = Sidecar(store: path)
         return [(support, sidecar.support), (aside, Sidecar.aside(of: path)), (records, sidecar.folder)]
@@ -94,7 +94,8 @@ package struct UnfinishedStore {
         }
     }
 
-    /// What is at the path belongs to another process as long as the store has not left its folder.
+    /// Removes the files and folders that have got their names, if the store has not. As long as the store has not left
+    /// its folder, the file at its path belongs to another process.
     private func removeMoved() throws {
         guard try system.exists(mark), try system.exists(new) || !system.exists(path) else { return }
         let names = String(decoding: try system.read(mark), as: UTF8.self).split(separator: "\n")

@@ -18,7 +18,7 @@ extension BackupFolder {
         var store: String { Path.join(folder, storeName) }
     }
 
-    /// What reading a draft's file once more has shown.
+    /// The result of reading a draft's file once more.
     struct Proof: Sendable, Equatable {
         let size: Int64
         let sha256: String

@@ -9,7 +9,7 @@ extension Migrator {
     /// A store that another process has open, and writes to, is backed up anyway: one state of it, through SQLite. What
     /// an earlier run left is recovered where no process has the store open.
     ///
-    /// - Throws: `locked` while another run of Moult changes the store, or where a writer does not released it.
+    /// - Throws: `locked` while another run of Moult changes the store, or where a writer does not release it.
     package func backUp(
         _ store: String, version: String, for reason: StoreBackup.Manifest.Reason = .request,
         _ observer: MigrationObserver = .none

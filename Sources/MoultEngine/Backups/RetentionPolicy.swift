@@ -1,13 +1,13 @@
 import MoultSystem
 
-/// Which backups are kept: all of the last week, then one per week up to a month, never fewer than ``minimumCount``, and
-/// the newest of each version. The newest sound backup is never removed.
+/// A policy that decides which backups are kept: all of the last week, then one per week up to a month, never fewer
+/// than ``minimumCount``, and the newest of each version. The newest sound backup is never removed.
 public struct RetentionPolicy: Sendable, Equatable {
     /// Days for which every backup is kept.
     public var keepAllDays: Int
     /// Days for which one backup a week is kept.
     public var keepWeeklyDays: Int
-    /// How many backups are kept whatever their age; at least one.
+    /// The number of backups kept whatever their age; at least one.
     public var minimumCount: Int
     /// Whether the newest sound backup of each version, and the one that a rollback would restore, are kept whatever their
     /// age, because no newer backup holds what they hold.

@@ -2,7 +2,7 @@ import MoultModel
 import MoultSystem
 
 extension StoreBackup.Manifest {
-    /// What the backup's folder holds besides the manifest, as paths from there.
+    /// The files in the backup's folder besides the manifest, as paths from there.
     var files: [String] { [storeName] + externalFiles.map(\.path) }
 
     package var json: JSONValue {

@@ -21,7 +21,7 @@ package struct StoreBackup: Sendable, Equatable {
         (manifest.createdAt, name.utf8.count, name) < (other.manifest.createdAt, other.name.utf8.count, other.name)
     }
 
-    /// What a backup holds, so that it can be verified years later without anything else.
+    /// The contents of a backup, recorded so that it can be verified years later without anything else.
     package struct Manifest: Sendable, Equatable {
         package var storeName: String
         /// The version's name as the run knew it.
@@ -37,7 +37,7 @@ package struct StoreBackup: Sendable, Equatable {
         package var sha256: String
         /// The external files, with paths from the backup's folder.
         package var externalFiles: [File]
-        /// Why it was made; nil in manifests of before reasons were kept.
+        /// The reason for the backup; nil in manifests from before reasons were kept.
         package var reason: Reason?
         /// The version of Moult that made it; empty where it is not known.
         package var tool: String
@@ -60,14 +60,14 @@ package struct StoreBackup: Sendable, Equatable {
             self.tool = tool
         }
 
-        /// What tells the version of a backup from others: its hashes, or its name where they are not known.
+        /// The identity of the backup's version: its hashes, or its name where they are not known.
         var identity: [String: String] { versionHashes.isEmpty ? ["": version] : versionHashes }
 
-        /// Why a backup was made.
+        /// The reason for a backup.
         package enum Reason: String, Sendable, Hashable {
             /// A migration was about to change the store.
             case migration
-            /// What a deferred migration had left behind was about to go.
+            /// The leftovers of a deferred migration were about to be removed.
             case finish
             /// A repair, the fixes of rules or the quarantine were.
             case repair

@@ -33,7 +33,7 @@ package struct WriteAheadLog {
     /// Whether it begins like a log.
     package var isLog: Bool { pageSize >= 512 && !salts.isEmpty }
 
-    /// Why a log may not be the store's own.
+    /// A reason why a log may not be the store's own.
     package struct Strangeness: Equatable {
         package let sentence: String
         /// Whether it cannot be the store's own. Otherwise nothing shows that it is.
@@ -42,7 +42,7 @@ package struct WriteAheadLog {
         init(_ sentence: String, isCertain: Bool = true) { (self.sentence, self.isCertain) = (sentence, isCertain) }
     }
 
-    /// Why it may not be the store's own; nil if nothing speaks against it.
+    /// Returns the reason why the log may not be the store's own; nil if nothing speaks against it.
     package func strangeness() throws -> Strangeness? {
         guard isLog else { return Strangeness("it does not begin like a WAL.") }
         guard let own = try system.read(store, prefix: 18).databasePageSize else {
@@ -88,7 +88,7 @@ package struct WriteAheadLog {
 
     private struct Frame {
         let page: Int64
-        /// Where the page's bytes begin.
+        /// The offset of the page's bytes in the log.
         let place: Int64
     }
 

@@ -3,7 +3,7 @@ import MoultPlan
 import MoultStore
 import MoultSystem
 
-/// How far a migration has come that is done in several calls, kept in its working folder.
+/// The progress of a migration that is done in several calls, kept in its working folder.
 ///
 /// What the script has done is not in it but in the working copy itself, in the same transaction (``PacedScript``). The
 /// checkpoint holds only for the store that it was made for, byte by byte as far as times and sizes tell: a store that
@@ -15,7 +15,8 @@ package struct MigrationCheckpoint: Sendable, Equatable {
     package var startedAt: Timestamp
     /// SHA-256 of the script, in hexadecimal.
     package var script: String
-    /// Which start of the machine the working files have been written in since they were last synchronised.
+    /// The identifier of the system start during which the working files have been written since they were last
+    /// synchronised.
     package var boot: String
     /// Sizes and times of the store's files if it was not written to since the beginning.
     package var store: JSONValue
@@ -37,9 +38,9 @@ package struct MigrationCheckpoint: Sendable, Equatable {
     /// Pieces of the verification that have passed.
     var verified = 0
     var pagesAreSound = false
-    /// How much slower than estimated this machine is.
+    /// The factor by which this machine is slower than estimated.
     var slowness = 1.0
-    /// How long the end of the last call took, from its last piece on.
+    /// The seconds that the end of the last call took, from its last piece on.
     var endSeconds: Double
     var timings: [MigrationOutcome.Timing] = []
 
@@ -127,7 +128,8 @@ extension MigrationCheckpoint {
     /// File times move in steps of a few milliseconds.
     static let clockGrain = 0.02
 
-    /// What an earlier call has found in the rows; nil if the store was written to since, or the way is another.
+    /// Returns the facts about the rows that an earlier call has found; nil if the store was written to since, or the
+    /// way is another.
     static func rowFacts(
         of store: String, _ plan: MigrationPlan, _ system: any System
     ) throws -> BoundPlan.RowFacts? {
@@ -138,7 +140,7 @@ extension MigrationCheckpoint {
         return checkpoint.rowFacts
     }
 
-    /// Why the work cannot continue from here, in one sentence; nil if it can.
+    /// Returns the reason why the work cannot continue from here, in one sentence; nil if it can.
     ///
     /// - Parameter isDurable: whether nothing was written to the working files since they were synchronised.
     func obstacle(

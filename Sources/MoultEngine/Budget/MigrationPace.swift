@@ -13,7 +13,7 @@ final class MigrationPace {
     var checkpoint: MigrationCheckpoint
     private let system: any System
     private let started: UInt64
-    /// What small units have taken beyond their estimates of late.
+    /// The seconds by which recent small units have exceeded their estimates.
     private var surplus = 0.0
     /// Units that are done, and need not be done again.
     private(set) var gained = 0
@@ -62,7 +62,7 @@ final class MigrationPace {
     /// The first unit of a call is always begun: a budget is never shorter than the longest of them.
     func hasTime(for seconds: Double) -> Bool { gained == 0 || left >= seconds * Self.margin + surplus }
 
-    /// How much longer than expected a unit may take before its call ends late.
+    /// The factor by which a unit may exceed its expected time before its call ends late.
     static let margin = 1.3
 
     /// Does one unit, where there is time for it.
@@ -86,7 +86,7 @@ final class MigrationPace {
         (self.unit, begun) = (unit, system.seconds(since: started, to: start))
     }
 
-    /// What is done next to a unit counts as one too.
+    /// Counts work done next to a unit as a unit of its own.
     func gain() { gained += 1 }
 
     /// - Parameter seconds: that a unit has taken.
@@ -104,7 +104,7 @@ final class MigrationPace {
     let isLate: @Sendable () -> Bool
 }
 
-/// How much of a migration one call may do, and what it continues from.
+/// The amount of a migration that one call may do, and the checkpoint that it continues from.
 struct MigrationBudget {
     let limit: DeferredLimit
     /// When the call began, on the clock that never goes back.

@@ -11,9 +11,9 @@ package struct MigrationPause: Error, Sendable, Equatable {
     package var calls: Int
     /// Seconds that this call took.
     package var seconds: Double
-    /// What the next call begins with.
+    /// The work that the next call begins with.
     package var next: String
-    /// Why the work of earlier calls was discarded; nil if it was not.
+    /// The reason why the work of earlier calls was discarded; nil if it was not.
     package var startedOver: String?
 }
 

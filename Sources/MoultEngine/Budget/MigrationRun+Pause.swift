@@ -38,8 +38,8 @@ extension MigrationRun {
         return pause
     }
 
-    /// What the call ends with where its budget ended it, or whoever watches: a pause, or an error with the work kept;
-    /// nil if it was something else.
+    /// Returns the error that a call ends with where its budget or its observer ended it: a pause, or an error with the
+    /// work kept; nil if something else ended it.
     ///
     /// - Throws: where nothing of the work can be kept.
     func endOfCall(_ pace: MigrationPace, after error: any Error) throws -> (any Error)? {

@@ -47,7 +47,7 @@ extension MigrationRun {
 
     // MARK: - Units
 
-    /// What the plan was made from is kept: looking at every row may have taken most of the first call.
+    /// Keeps the facts that the plan was made from: looking at every row may have taken most of the first call.
     private func keepLook(_ pace: MigrationPace) throws {
         guard !pace.isResumed else { return }
         // What lies in a WAL would be written back later, and the store would seem to have been written to.

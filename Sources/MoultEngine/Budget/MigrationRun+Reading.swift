@@ -5,12 +5,12 @@ import MoultSystem
 /// A unit that only reads: it may be done on the other core, next to others.
 struct ReadingUnit: Sendable {
     let unit: MigrationUnit
-    /// What the checkpoint has to say afterwards.
+    /// The work of the unit; it returns the change that records the result in the checkpoint.
     let read: @Sendable () throws -> @Sendable (inout MigrationCheckpoint) -> Void
 }
 
 extension MigrationRun {
-    /// What has still to be shown of the backup.
+    /// Returns the checks of the backup that are still to be done.
     func proofs(_ pace: MigrationPace, _ units: MigrationUnits) throws -> [ReadingUnit] {
         guard pace.checkpoint.draft != nil else { return [] }
         let path = try pathOfSource(pace)

@@ -8,7 +8,7 @@ package struct MigrationUnits: Sendable {
     /// Its objects.
     let rows: Int64
     let script: StoreScript
-    /// Why what comes between the backup and the commit cannot be done in pieces; nil if it can.
+    /// The reason why the work between the backup and the commit cannot be done in pieces; nil if it can.
     package let reasonForOne: String?
     /// Whether what the commit has put into the log is written back by itself.
     private let usesWAL: Bool
@@ -27,7 +27,7 @@ package struct MigrationUnits: Sendable {
 
     // MARK: - Units
 
-    /// What the plan was made from; done before the call has a run.
+    /// The reading of the rows that the plan was made from; done before the call has a run.
     private var look: MigrationUnit {
         MigrationUnit(sentence: "Read the rows.", seconds: WorkCost.files + Double(rows) * WorkCost.look)
     }
@@ -45,7 +45,7 @@ package struct MigrationUnits: Sendable {
     /// All of it, for what cannot be verified in pieces.
     var verification: MigrationUnit { unit("Verify the new store.", WorkCost.verify) }
 
-    /// What goes through all of the store.
+    /// Returns a unit that goes through all of the store.
     private func unit(_ sentence: String, _ secondsPerByte: Double) -> MigrationUnit {
         MigrationUnit(sentence: sentence, seconds: WorkCost.files + Double(size) * secondsPerByte)
     }
@@ -98,7 +98,7 @@ package struct MigrationUnits: Sendable {
 }
 
 extension Migration {
-    /// Why the work on the copy has to be done in one unit; nil if it can be done in pieces.
+    /// The reason why the work on the copy has to be done in one unit; nil if it can be done in pieces.
     fileprivate var reasonForOneUnit: String? {
         if !code.isEmpty { return "a migration policy keeps its own state" }
         if let step = steps.first { return "the step \(step.name) keeps its own state" }

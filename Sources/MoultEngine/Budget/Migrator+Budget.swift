@@ -73,7 +73,8 @@ extension Migrator {
         }
     }
 
-    /// What the work can continue from; or why it cannot, where there is some.
+    /// Returns the checkpoint that the work can continue from; or the reason why it cannot, where there is a
+    /// checkpoint.
     private func checkpoint(
         of lock: StoreLock, for migration: Migration
     ) throws -> (checkpoint: MigrationCheckpoint?, obstacle: String?) {

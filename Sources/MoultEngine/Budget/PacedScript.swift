@@ -9,12 +9,12 @@ struct PacedScript {
     let runner: ScriptRunner
     let units: MigrationUnits
     let pace: MigrationPace
-    /// How many keys the first range has, and all where only units are counted.
+    /// The number of keys in the first range, and in every range where only units are counted.
     let keysPerPiece: Int64
 
     private var statements: [StoreScript.Statement] { runner.script.statements }
 
-    /// How far a working copy has come.
+    /// The position that a working copy has reached in the script.
     private struct Position {
         /// The statement that is next.
         var statement = 0
@@ -96,7 +96,7 @@ extension PacedScript {
     }
 }
 
-/// How many keys the next range has, by how long those before it took.
+/// The number of keys in the next range, adjusted to the time that earlier ranges took.
 private struct PieceSize {
     private(set) var keys: Int64
     private var secondsPerKey: Double?
@@ -107,7 +107,7 @@ private struct PieceSize {
         self.isFixed = isFixed
     }
 
-    /// How long it will take, where that is known.
+    /// The seconds that the next range is expected to take; nil where that is not known.
     var seconds: Double? { secondsPerKey.map { $0 * Double(keys) } }
 
     mutating func learn(_ seconds: Double) {

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultStore
 
-/// How much of what was deferred is done in one call.
+/// The amount of deferred work that is done in one call.
 package enum DeferredLimit: Sendable, Hashable {
     case all
     /// The next task.

@@ -2,7 +2,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// What a call tells of itself.
+/// Progress reports of a call.
 extension DeferredRun {
     /// Tells how far all tasks are, by the time that they are expected to take, and ends what takes too long.
     func taskObserver(_ task: DeferredTask) -> MigrationObserver {
@@ -36,7 +36,7 @@ extension DeferredRun {
         return { [system, started] in system.seconds(since: started) > budget }
     }
 
-    /// How far the proof of a table is follows from the time.
+    /// Reports the progress of a table's proof, as estimated from the time.
     func watch(_ part: MigrationObserver, rows: Int64) {
         let begun = system.monotonicNanoseconds
         let expected = part.expectedSeconds(of: 1, at: begun)

@@ -18,11 +18,12 @@ final class DeferredRun {
     private var losses: [MigrationLoss] = []
     /// Whether anything of an app's own goes with the tasks.
     private var losesObjects = false
-    /// What this call has left to do, and the number of the schema that it left.
+    /// The work that this call has left to do, and the schema number that it left in the store.
     private var known: (work: DeferredWork, schema: Int64)?
-    /// What the tables held when the call began.
+    /// The sizes of the tables when the call began.
     private var sizes: TableSizes?
-    /// What the tasks of this call are expected to take, and what those that are done have taken of it.
+    /// The time that the tasks of this call are expected to take, and the part of it, with the rows, that finished
+    /// tasks account for.
     var expected: (all: Double, done: Double, rows: Int64) = (0, 0, 0)
 
     var system: any System { migrator.system }
@@ -273,8 +274,8 @@ extension DeferredRun {
         observer.report(.backup, 1, bytes: size, backup.map { "Made the backup \($0.name)" })
     }
 
-    /// What was done is committed, so nothing may fail any more: a WAL that cannot be written back now is written back
-    /// by the next process that opens the store.
+    /// Writes the WAL back and throws nothing, because the work is committed: a WAL that cannot be written back now is
+    /// written back by the next process that opens the store.
     private func tidy() {
         do {
             try connection.writeBackLog(system)
@@ -283,7 +284,7 @@ extension DeferredRun {
         }
     }
 
-    /// What the store names; nothing where there is no file that could go.
+    /// Returns the names of the external files that the store refers to; empty where there is no file that could go.
     private func namedFiles() throws -> Set<String> {
         let hasFiles = try !ExternalStorage(store: lock.sidecar.store).files(on: system).isEmpty
         return hasFiles ? try ExternalStorage.names(in: connection) : []

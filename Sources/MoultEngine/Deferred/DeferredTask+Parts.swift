@@ -19,7 +19,7 @@ extension DeferredTask {
 
         var total: Double { making + proof + leaving + indexing + commit }
 
-        /// Which part of the task is done when each of them is, 0 to 1.
+        /// The fraction of the task, 0 to 1, that is done at the end of each part.
         var ends: (made: Double, proven: Double, left: Double, indexed: Double) {
             var done = 0.0
             let ends = [making, proof, leaving, indexing].map { part in

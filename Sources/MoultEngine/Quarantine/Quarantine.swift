@@ -149,7 +149,7 @@ package struct Quarantine: Sendable {
         return found
     }
 
-    /// How many objects a run took out.
+    /// Returns the number of objects that a run took out.
     package func count(run: String) throws -> Int64 {
         try withFile { file in
             guard try tables(of: file).contains("quarantine") else { return 0 }
@@ -180,7 +180,7 @@ package struct Quarantine: Sendable {
 
     // MARK: - The file
 
-    /// What `body` makes of the file; nil if there is none.
+    /// Calls `body` with the file and returns its result; nil if there is no file.
     ///
     /// - Throws: `locked`, as below.
     @discardableResult

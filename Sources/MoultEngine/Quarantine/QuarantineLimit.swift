@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// How many objects repairs and the fixes of rules may put into the quarantine without being told to.
+/// The limit on the objects that repairs and the fixes of rules may put into the quarantine without being told to.
 ///
 /// So many objects of one entity are rarely at fault themselves. A column of keys or entity numbers that was lost makes
 /// every row look wrong, and the quarantine would take the store apart.

@@ -52,7 +52,7 @@ package final class Restoration: Sendable {
         }
     }
 
-    /// What became of the objects, once the migration has run or was rehearsed.
+    /// The outcome for the objects, once the migration has run or was rehearsed.
     package var report: RestorationReport { told.withLock { $0 } }
 
     package var migration: Migration {

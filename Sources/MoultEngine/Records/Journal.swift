@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSystem
 
-/// What a run is about to do, written before it does it, so that the next run can tell what became of it.
+/// The record of what a run is about to do, written before it does it, so that the next run can tell what became of it.
 ///
 /// The journal is never the truth about the store: the store's own metadata and counters are.
 package struct Journal: Sendable, Equatable {
@@ -16,7 +16,7 @@ package struct Journal: Sendable, Equatable {
         case quarantine
         case downgrade
 
-        /// What needs the room of a run, for errors.
+        /// The work that needs the space of a run, as the subject of error messages.
         var work: String {
             switch self {
             case .migrate: "The migration"
@@ -29,7 +29,7 @@ package struct Journal: Sendable, Equatable {
             }
         }
 
-        /// What else helps its command where the room is short.
+        /// The options of its command that help where space is short.
         package var ways: [SpaceRequirement.Way] {
             switch self {
             case .migrate: [.frugal, .into]
@@ -38,7 +38,7 @@ package struct Journal: Sendable, Equatable {
             }
         }
 
-        /// What the run does, for the log.
+        /// Returns a description of the run for the log.
         package func sentence(from: String, to: String) -> String {
             switch self {
             case .migrate: "migrating from \(from) to \(to)."
@@ -71,7 +71,7 @@ package struct Journal: Sendable, Equatable {
     /// The store's counter and checksum before anything was done.
     package var schemaVersion: Int64
     package var oldChecksum: String
-    /// What the store's checksum will be; nil before the new store is verified.
+    /// The checksum that the store will have; nil before the new store is verified.
     package var newChecksum: String?
     /// The name of the backup, from just before it has it. Of a rollback, the backup that is restored.
     package var backup: String?
@@ -88,11 +88,11 @@ package struct Journal: Sendable, Equatable {
     package var restoredUUID: String?
     /// Steps with an undo that may have begun.
     package var steps: [String] = []
-    /// What the new store does not have, once all of it is counted.
+    /// The data that the new store does not have, once all of it is counted.
     package var losses: [MigrationLoss] = []
 
-    /// What a process that died has left undone outside the store, in one sentence; nil if no step could have done
-    /// anything there.
+    /// A sentence about effects outside the store that the steps of a dead process may have left; nil if no step could
+    /// have had any.
     package var leftOutside: String? {
         guard !steps.isEmpty else { return nil }
         return "What its steps (\(steps.joined(separator: ", "))) may have done outside the store was not undone; "

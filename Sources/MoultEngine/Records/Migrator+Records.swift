@@ -3,7 +3,7 @@ import MoultStore
 import MoultSystem
 
 extension Migrator {
-    /// What Moult keeps next to a store; the store itself may be gone, or damaged.
+    /// Returns the sidecar with the records that Moult keeps next to a store; the store itself may be gone, or damaged.
     ///
     /// - Throws: `fileNotFound` and `notAStore` if nothing is kept, no folder of backups is named, and no store is at
     ///   the path.
@@ -18,12 +18,12 @@ extension Migrator {
         return sidecar
     }
 
-    /// What was done to a store, oldest first.
+    /// Returns the runs on a store, oldest first.
     package func runs(of store: String) throws -> [RunRecord] {
         try RunHistory(try records(of: store), system).records()
     }
 
-    /// What of the history of a store cannot be read; nil if all can.
+    /// Returns the part of a store's history that cannot be read; nil if all of it can.
     package func unreadableRuns(of store: String) throws -> RunHistory.Unreadable? {
         try RunHistory(try records(of: store), system).contents().unreadable
     }
@@ -35,8 +35,8 @@ extension Migrator {
         return Quarantine(try records(of: store), system, countsUnfinished: hasCommitted)
     }
 
-    /// Where the backups of a store are: the folder of the options; otherwise the one next to the store, and those that
-    /// its history names. The store may be gone.
+    /// Returns the folders of a store's backups: the folder of the options; otherwise the one next to the store, and
+    /// those that its history names. The store may be gone.
     package func backupFolders(of store: String) throws -> [BackupFolder] {
         let runs = try runs(of: store)
         let standard = try backups(of: store)

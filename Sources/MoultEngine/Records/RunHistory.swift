@@ -33,7 +33,7 @@ package struct RunRecord: Sendable, Equatable {
     package var quarantined: Int64 = 0
     /// Objects that the fixes of rules changed, deleted or made.
     package var fixed: Int64 = 0
-    /// What the store does not have since, counted.
+    /// The data that the store does not have since the run, counted.
     package var losses: [MigrationLoss] = []
     /// The name of the backup that a rollback put back.
     package var restored: String?

@@ -6,7 +6,7 @@ import MoultSystem
 package struct Sidecar: Sendable, Hashable {
     /// The store's path, without symbolic links.
     package let store: String
-    /// Whose rights the folder and all in it have: the store, or the one that it is made of.
+    /// The rights of the folder and of everything in it: those of the store, or of the one that it is made of.
     package let rights: FileRights
 
     /// - Parameter other: a store whose rights count, while there is none at the path yet.
@@ -15,7 +15,7 @@ package struct Sidecar: Sendable, Hashable {
         rights = .like(other ?? store)
     }
 
-    /// What is kept next to the store at a path; one that is gone has that anyway.
+    /// Creates the sidecar of the store at a path, even where the store is gone.
     ///
     /// - Throws: `fileNotFound` where not even the store's folder is there.
     package init(of path: String, _ system: any System) throws {
@@ -41,7 +41,7 @@ package struct Sidecar: Sendable, Hashable {
         return Path.join(Path.folder(of: store), "\(start)-\(digest)\(Path.sidecarEnding)")
     }
 
-    /// What file systems allow is 255 bytes.
+    /// The longest store name, in bytes, that is not cut in the folder's name. File systems allow 255 bytes.
     private static let longestName = 249
 
     /// The store's name, for a copy next to which SQLite may put a `-journal`.
@@ -62,11 +62,11 @@ package struct Sidecar: Sendable, Hashable {
     /// The mark of a person who has stopped a run, written when the wish comes.
     package var stopped: String { Path.join(folder, Self.stoppedName) }
     static let stoppedName = "stopped"
-    /// What is known of the store's mirror.
+    /// The file that records what is known of the store's mirror.
     package var mirror: String { Path.join(folder, "mirror.json") }
-    /// How the mirror left the file of its second store.
+    /// The file that records the state in which the mirror left the file of its second store.
     package var mirrorSeen: String { Path.join(folder, "mirror.seen") }
-    /// Where a store that could not be opened is put before a backup takes its place.
+    /// The folder for a store that could not be opened, used before a backup takes its place.
     package var damaged: String { Path.join(folder, "damaged") }
 
     /// The working folder of a run.
@@ -78,7 +78,8 @@ package struct Sidecar: Sendable, Hashable {
     package var support: String { Path.join(Path.folder(of: store), Self.supportName(ofStore: Path.name(of: store))) }
     package var externalData: String { Path.join(support, "_EXTERNAL_DATA") }
 
-    /// Where a salvage that makes a store at `path` keeps what has no place in it.
+    /// Returns the path of the database in which a salvage to `path` keeps the data that have no place in the new
+    /// store.
     package static func aside(of path: String) -> String { path + ".aside.sqlite" }
 
     /// Makes the folder; one that is there is made no more readable than the store.

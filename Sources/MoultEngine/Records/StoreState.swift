@@ -3,7 +3,7 @@ import MoultPropertyList
 import MoultSQLite
 import MoultVerify
 
-/// What the engine has to know of a store to tell one state of it from another.
+/// The properties of a store by which the engine tells one state of it from another.
 package struct StoreState: Sendable, Equatable {
     /// `NSStoreUUID`; empty where there is none.
     package var uuid: String

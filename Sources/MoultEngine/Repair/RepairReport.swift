@@ -1,8 +1,8 @@
 import MoultModel
 
-/// What a repair has found, and what became of it.
+/// The findings of a repair, and their outcome.
 package struct RepairReport: Sendable, Equatable {
-    /// What was found of one rule at one place.
+    /// The finding of one rule at one place.
     package struct Finding: Sendable, Equatable {
         package var rule: RepairRule
         /// `Entity.property`, an entity or a table.
@@ -21,11 +21,11 @@ package struct RepairReport: Sendable, Equatable {
         package static let keyLimit = MoultModel.Finding.keyLimit
     }
 
-    /// What the place begins with where an entity lacks its number.
+    /// The beginning of a finding's place where an entity lacks its number.
     package static let numberPlace = "Z_PRIMARYKEY."
 
     package var findings: [Finding]
-    /// What a repair leaves as it is, each with what to do about it.
+    /// The findings that a repair leaves as they are, each with a remedy.
     package var remarks: [MoultModel.Finding]
 
     package init(findings: [Finding] = [], remarks: [MoultModel.Finding] = []) {
@@ -36,8 +36,8 @@ package struct RepairReport: Sendable, Equatable {
     /// Whether nothing is at fault, as far as a repair looks.
     package var isWell: Bool { left == 0 && remarks.isEmpty }
 
-    /// What an audit finds that no rule is for, or none of those that have found something; of some rules alone, only
-    /// what these are for.
+    /// Returns the findings of an audit that no rule is for, or none of the rules that have found something; if only
+    /// some rules were asked for, only the findings that these are for.
     func remarks(
         of audit: StoreAudit, _ rules: Set<RepairRule>, handling handled: Set<RepairRule>
     ) -> [MoultModel.Finding] {

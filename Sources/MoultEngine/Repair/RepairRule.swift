@@ -1,4 +1,4 @@
-/// What a repair can fix, by the names that the command line has for it.
+/// A kind of fault that a repair can fix, by its name on the command line.
 public enum RepairRule: String, CaseIterable, Sendable, Hashable {
     /// Tables that the model needs and the store lacks.
     case tables
@@ -33,10 +33,10 @@ public enum RepairRule: String, CaseIterable, Sendable, Hashable {
     /// end of some one-to-one relationships. Both are changed only if asked for.
     public static let byDefault = Set(allCases).subtracting([.cycles, .oneSided])
 
-    /// What a repair does about it, in one sentence.
+    /// A sentence about the action that a repair takes.
     public var remedy: String { sentence(isDone: false) }
 
-    /// What a repair has done about it, or will do.
+    /// Returns a sentence about the action that a repair has taken, or will take.
     package func sentence(isDone: Bool) -> String {
         let (was, were) = isDone ? ("was", "were") : ("will be", "will be")
         let (goes, go) = isDone ? ("went", "went") : ("will go", "will go")

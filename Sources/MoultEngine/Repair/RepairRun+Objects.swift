@@ -50,8 +50,8 @@ extension RepairRun {
 
     // MARK: - Duplicates
 
-    /// What leads to an object that goes leads to the one that stays, but for one-to-one relationships: their other end
-    /// has one already, or had none.
+    /// Merges duplicates: links to an object that goes are redirected to the one that stays, except those of one-to-one
+    /// relationships, whose other end has one already, or had none.
     func merge(_ entityName: String, _ fault: RepairFault) throws {
         guard let entity = objects.layout.model.entity(entityName), let table = objects.layout.table(for: entity)?.name
         else { return }

@@ -14,7 +14,7 @@ final class RepairRun {
 
     var connection: Connection { site.connection }
 
-    /// Who is named in persistent history.
+    /// The author recorded in persistent history.
     static let author = "Moult"
 
     /// The rules' own ledger has the temporary tables that the verification reads.

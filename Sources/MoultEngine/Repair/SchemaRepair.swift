@@ -5,11 +5,11 @@ import MoultVerify
 
 /// The tables, columns and indexes that a store lacks, and how they are made.
 struct SchemaRepair: Sendable {
-    /// What was found, one for each table, column and index.
+    /// The findings, one for each table, column and index.
     let report: RepairReport
     /// The unique indexes that are made once the rows that share a value are repaired.
     let waiting: [WaitingIndex]
-    /// What is missing of persistent history, and stays so where it is not to be made.
+    /// The gaps in persistent history, which stay where it is not to be made.
     let history: HistoryGaps
     /// Whether the rows cannot be looked at before this is done.
     let breaksReading: Bool

@@ -13,7 +13,7 @@ import Synchronization
 /// Nothing is deleted: an object that cannot stay goes to the quarantine, from where it can be put back. Where tables or
 /// columns are missing, these are made and the rows are left as they are: they are for the next repair.
 package final class StoreRepair: Sendable {
-    /// What was found before anything was done.
+    /// The findings before anything was done.
     package let found: RepairReport
     private let told = Mutex<RepairReport?>(nil)
     /// The catalogue before the rows are repaired.
@@ -100,7 +100,7 @@ package final class StoreRepair: Sendable {
         return try RepairFaults(objects.layout, rules, history).all.map(search.finding).filter { $0.count > 0 }
     }
 
-    /// What was found and what became of it, once the migration has run or was rehearsed.
+    /// The findings and their outcome, once the migration has run or was rehearsed.
     package var report: RepairReport {
         guard touchesStore else { return found }
         var report = told.withLock { $0 } ?? schema.report

@@ -31,7 +31,7 @@ struct WaitingIndex: Sendable {
             "SELECT \(names) FROM main.\(index.table.quotedName) WHERE \(present) GROUP BY \(names) HAVING count(*) > 1"
     }
 
-    /// How many values occur more than once.
+    /// Returns the number of values that occur more than once.
     func doubles(_ connection: Connection) throws -> Int64 {
         try connection.integer("SELECT count(*) FROM (\(shared))") ?? 0
     }

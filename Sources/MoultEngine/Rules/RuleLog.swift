@@ -1,13 +1,13 @@
 import MoultTransform
 import Synchronization
 
-/// What rules have found, and what their fixes have changed, at one moment of a run.
+/// The findings of rules, and the changes that their fixes have made, at one moment of a run.
 package struct RuleReport: Sendable, Hashable {
     /// Such as `before the migration`.
     package var moment: String
     package var findings: [RuleFinding]
     package var fixes: [RuleFixOutcome]
-    /// What is left after the fixes; empty where there were none.
+    /// The findings that are left after the fixes; empty where there were none.
     package var remaining: [RuleFinding]
 
     package init(
@@ -19,7 +19,7 @@ package struct RuleReport: Sendable, Hashable {
         self.remaining = remaining
     }
 
-    /// What holds of the store now.
+    /// The findings that hold for the store now.
     package var present: [RuleFinding] { fixes.isEmpty ? findings : remaining }
 }
 

@@ -30,7 +30,7 @@ struct LossCheck: Sendable {
         try refuse(losses.filter { !$0.isLeftToPolicy }.filter { isUnread($0, reads) })
     }
 
-    /// What is lost, when all code has run.
+    /// Returns the losses, once all code has run.
     ///
     /// - Throws: `lossNotAccepted`.
     func settled(by reads: PropertyReads) throws -> [MigrationLoss] {

@@ -4,7 +4,7 @@ extension Migration {
         package var name: String
         /// The stage or version that it belongs to; empty where it stands alone.
         package var stage: String
-        /// What it does, in one sentence.
+        /// A description of the step, in one sentence.
         package var sentence: String
         package var execute: @Sendable (MigrationSite) throws -> Void
         /// Called on the copy that the step has changed, when it or anything after it fails; nil if nothing outside the

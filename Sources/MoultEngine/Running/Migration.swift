@@ -4,15 +4,15 @@ import MoultSQLite
 import MoultStore
 import MoultTransform
 
-/// What one run does to a store, as values and closures that the engine calls at the right moment.
+/// The work that one run does on a store, as values and closures that the engine calls at the right moment.
 package struct Migration: Sendable {
     package var script: StoreScript
     /// The names of the versions, for the backup, the history and the messages.
     package var from: String
     package var to: String
-    /// What is done, for the history.
+    /// The kind of operation, for the history.
     package var operation = Journal.Operation.migrate
-    /// Why the backup is made that the run begins with.
+    /// The reason for the backup that the run begins with.
     package var reason = StoreBackup.Manifest.Reason.migration
     /// The functions that the script calls.
     package var functions: [SQLiteFunction]
@@ -23,7 +23,7 @@ package struct Migration: Sendable {
     package var code: [@Sendable (MigrationSite) throws -> Void] = []
     /// About how many objects that code goes through, one by one.
     package var objectsByCode: Int64 = 0
-    /// What the passes report; one for all of them, kept by the pieces of code that they run.
+    /// The reports of the passes; one ledger for all of them, kept by the pieces of code that they run.
     package var ledger = RunLedger()
     /// Reports what the pass has lost, when its code has run and before its steps; throws where that is not allowed.
     var settleLosses: @Sendable () throws -> Void = {}
@@ -31,27 +31,28 @@ package struct Migration: Sendable {
     package var steps: [Step] = []
     /// Look at what the steps have left, such as the rules of an app; they throw where it must not be.
     package var checks: [@Sendable (MigrationSite) throws -> Void] = []
-    /// What rules have found; one for all passes.
+    /// The findings of rules; one log for all passes.
     package var ruleLog: RuleLog?
     /// Whether the steps may put more than a quarter of an entity's objects into the quarantine.
     package var allowsLargeQuarantine = false
     /// The part of all passes' work that this one is, 0 to 1.
     package var span: ClosedRange<Double> = 0...1
-    /// How many working copies are kept until the end, because steps may have to be undone on them.
+    /// The number of working copies that are kept until the end, because steps may have to be undone on them.
     package var keptCopies = 0
-    /// How much larger the store may become; nil if it keeps its size.
+    /// The amount by which the store may grow; nil if it keeps its size.
     var growth: StoreGrowth?
-    /// What was found in the rows when this was planned; nil if that was not looked at.
+    /// The facts found in the rows when this was planned; nil if they were not looked at.
     package var rowFacts: BoundPlan.RowFacts?
     /// Throws where the store is not the one that was planned for; called under the lock, before anything is done.
     package var precondition: @Sendable (Connection) throws -> Void
-    /// What a run is refused with, before the pass begins, because it would lose what it may not.
+    /// The error that a run is refused with, before the pass begins, because it would lose what it may not.
     package var lossRefusal: MigrationError?
     /// Looks at the new store: `main` is the new one, the schema `source` the old one. In place there is no `source`.
     package var verification: Verification
     /// Throws where the steps have left what is no store of the version; told the digest of the catalogue before them.
     package var verifySteps: @Sendable (Connection, _ catalogueDigest: [UInt8]) throws -> Void = { _, _ in }
-    /// What is done next to the store once it is committed, under the same lock. It must not matter if it does not happen.
+    /// The work done next to the store once it is committed, under the same lock. It must not matter if it does not
+    /// happen.
     var afterCommit: (@Sendable (StoreLock, _ run: String) throws -> Void)?
     /// Entries of the metadata that the new store gets once it is verified.
     package var metadataEntries: [String: PropertyList] = [:]
@@ -154,26 +155,27 @@ package struct ExternalFile: Sendable, Equatable {
     }
 }
 
-/// How a run is done; the defaults are the safe ones.
+/// The options of a run; the defaults are the safe ones.
 package struct MigrationOptions: Sendable {
-    /// Where backups are kept; in the sidecar when nil.
+    /// The folder of the backups; in the sidecar when nil.
     package var backupFolder: String?
     /// Whether the copy that the script reads from stays as a backup. A frugal run removes it before the commit, which
     /// needs less room and leaves nothing to go back to.
     package var isFrugal: Bool
     package var retention: RetentionPolicy
-    /// Where large sorts go; the sidecar when nil, which is on the store's volume.
+    /// The folder for large sorts; the sidecar when nil, which is on the store's volume.
     package var temporaryFolder: String?
     /// Milliseconds to wait for a process that is about to let the store go.
     package var patience: Int32
     /// Bytes of SQLite's cache for the store that is changed; sorting takes as much again, and is fastest in what the
     /// processor's own cache holds: two mebibytes sort an index in six tenths of the time that sixteen take.
     package var cacheSize: Int64
-    /// How many runs between the same versions may have died one after the other before no further one begins.
+    /// The number of runs between the same versions that may have died one after the other before no further one
+    /// begins.
     package var maximumAttempts = 5
     /// Whether everything is done on one thread, so that a run makes the same calls in the same order each time.
     package var isSequential = false
-    /// How many keys the first piece of a long statement has, in a run with a budget.
+    /// The number of keys in the first piece of a long statement, in a run with a budget.
     package var keysPerPiece: Int64 = 20_000
 
     package init(
@@ -189,7 +191,7 @@ package struct MigrationOptions: Sendable {
     }
 }
 
-/// What a run has done.
+/// The result of a run.
 package struct MigrationOutcome: Sendable, Equatable {
     package var run: String
     /// The backup to go back to; nil after a frugal run.
@@ -202,19 +204,19 @@ package struct MigrationOutcome: Sendable, Equatable {
     package var bytesAfter: Int64
     /// Seconds by phase, in the order of the phases.
     package var seconds: [Timing]
-    /// What became of an earlier run that did not end.
+    /// The outcome of an earlier run that did not end.
     package var recovery: Recovery.Outcome
     /// The room that was asked for, with each reason.
     package var space: SpaceRequirement
     /// Backups that the retention policy let go.
     package var pruned: [String]
-    /// Why something was left for the next run to tidy up, as on a full volume; nil if nothing was.
+    /// The reason why something was left for the next run to tidy up, as on a full volume; nil if nothing was.
     package var untidied: MigrationError?
-    /// What became of the objects of entity mappings with migration policies, pass by pass.
+    /// The outcome for the objects of entity mappings with migration policies, pass by pass.
     package var policies: [InstanceCounts] = []
-    /// What is not in the new store, counted.
+    /// The data that are not in the new store, counted.
     package var losses: [MigrationLoss] = []
-    /// What rules have found and their fixes have changed.
+    /// The findings of rules, and the changes that their fixes have made.
     package var rules: [RuleReport] = []
     /// Objects that lie in the quarantine since this run.
     package var quarantined: Int64 = 0

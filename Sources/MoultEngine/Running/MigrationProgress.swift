@@ -2,7 +2,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// Where a run is: told often, cheap to make, and never ahead of what has happened.
+/// The progress of a run: told often, cheap to make, and never ahead of what has happened.
 package struct MigrationProgress: Sendable, Equatable {
     package enum Phase: String, Sendable, CaseIterable {
         case lock, backup, copy, change, verify, commit, done
@@ -16,7 +16,7 @@ package struct MigrationProgress: Sendable, Equatable {
     package var totalRows: Int64
     /// Bytes copied so far, of backup and commit together.
     package var bytes: Int64
-    /// What has just been done, in one sentence; nil between two such moments.
+    /// A sentence about what has just been done; nil between two such moments.
     package var message: String?
     /// The table that the message is about; nil for none or several.
     package var table: String?
@@ -26,7 +26,7 @@ package struct MigrationProgress: Sendable, Equatable {
     package var estimatedTimeRemaining: Double?
 }
 
-/// Who watches a run, and may end it.
+/// An observer of a run, which may also end it.
 package struct MigrationObserver: Sendable {
     /// Called on the thread of the run, or on that of a check next to it.
     package var onProgress: @Sendable (MigrationProgress) -> Void
@@ -37,7 +37,7 @@ package struct MigrationObserver: Sendable {
     var totalRows: Int64 = 0
     /// The part of the phase that reports are about, 0 to 1.
     private var span: ClosedRange<Double> = 0...1
-    /// How the whole is shared among the phases.
+    /// The shares of the phases in the whole.
     private var estimate = RunEstimate.milestones
     private var clock: RunClock?
 
@@ -68,7 +68,7 @@ package struct MigrationObserver: Sendable {
         return observer
     }
 
-    /// How far it has been told that a timed run is, 0 to 1.
+    /// The fraction, 0 to 1, that a timed run has reported.
     var reached: Double { clock?.reached ?? 0 }
 
     /// For what does one of several pieces of a pass's work.
@@ -92,7 +92,7 @@ package struct MigrationObserver: Sendable {
         return observer
     }
 
-    /// How long a part of the phase `change` is expected to take here; 0 where nothing is known.
+    /// Returns the seconds that a part of the phase `change` is expected to take here; 0 where nothing is known.
     func expectedSeconds(of part: Double, at now: UInt64) -> Double {
         clock?.expectedSeconds(of: part * (span.upperBound - span.lowerBound), in: .change, at: now) ?? 0
     }

@@ -1,14 +1,16 @@
 import MoultModel
 
-/// How the users of a face allow what a migration is refused for.
+/// The remedies that tell the users of a front end how to allow what a migration is refused for.
 package struct MigrationRemedies: Sendable {
     /// Says how losses at these places are accepted, in whole sentences.
     package var acceptingLosses: @Sendable (_ places: [String]) -> String
-    /// How the migration of a store that is mirrored to CloudKit is allowed, as the beginning of a request.
+    /// The instruction for allowing the migration of a store that is mirrored to CloudKit, as the beginning of a
+    /// request.
     package var allowingCloudKit: String
-    /// How it is said with which configuration the app opens the store, as the beginning of a request.
+    /// The instruction for naming the configuration that the app opens the store with, as the beginning of a request.
     package var choosingConfiguration: String
-    /// What to do where no mapping follows from the models alone, by the error's code; the error's own remedy otherwise.
+    /// The remedies where no mapping follows from the models alone, by the error's code; the error's own remedy
+    /// otherwise.
     package var mapping: [MigrationError.Code: String]
 
     package init(

@@ -122,7 +122,8 @@ extension MigrationRun {
         try journal.write(sidecar, system)
     }
 
-    /// What the store names now; nothing where there is no file that could go.
+    /// Returns the names of the external files that the store refers to now; empty where there is no file that could
+    /// go.
     func namedFiles() throws -> Set<String> {
         let hasFiles = try !ExternalStorage(store: sidecar.store).files(on: system).isEmpty
         return hasFiles ? try ExternalStorage.names(in: lock.connection) : []

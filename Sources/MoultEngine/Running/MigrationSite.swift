@@ -3,7 +3,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// What the code of an app is given to work on: a working copy over which the statements of its pass have run.
+/// The site that the code of an app works on: a working copy over which the statements of its pass have run.
 ///
 /// What it writes are transactions of its own; a process that dies leaves the store as it was, and the code runs again
 /// from the start.
@@ -15,7 +15,7 @@ package struct MigrationSite {
     /// The external data of both: a new file lies in a folder of its own until the commit puts it in place.
     package let external: ExternalStorage
     package let system: any System
-    /// How much of the work is done, 0 to 1, with a sentence where there is one to say.
+    /// Reports how much of the work is done, 0 to 1, with a sentence where there is one to say.
     package let report: (_ part: Double, _ message: String?) -> Void
     /// To be asked often; where it is true, throw ``cancellation``.
     package let isCancelled: () -> Bool

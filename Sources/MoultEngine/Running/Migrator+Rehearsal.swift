@@ -4,7 +4,7 @@ import MoultStore
 import MoultSystem
 import MoultTransform
 
-/// What a rehearsal has shown.
+/// The result of a rehearsal.
 package struct RehearsalOutcome: Sendable, Equatable {
     package var rows: Int64
     package var bytesBefore: Int64
@@ -14,17 +14,17 @@ package struct RehearsalOutcome: Sendable, Equatable {
     package var space: SpaceRequirement
     /// The same by volume.
     package var volumes: [SpaceRequirement.Volume]
-    /// How the store was looked at; `readOnly` where side files may have changed.
+    /// The way in which the store was read; `readOnly` where side files may have changed.
     package var way: StoreProbe.Way
-    /// What rules have found and their fixes would change.
+    /// The findings of rules, and the changes that their fixes would make.
     package var rules: [RuleReport] = []
-    /// What would become of the objects of entity mappings with migration policies, pass by pass.
+    /// The outcome that the objects of entity mappings with migration policies would have, pass by pass.
     package var policies: [InstanceCounts] = []
-    /// What would not be in the new store, counted.
+    /// The data that would not be in the new store, counted.
     package var losses: [MigrationLoss] = []
     /// Objects that would lie in the quarantine.
     package var quarantined: Int64 = 0
-    /// What SQLite would leave out of a log or a rollback journal next to the store.
+    /// The findings about parts of a log or a rollback journal next to the store that SQLite would leave out.
     package var findings: [Finding] = []
 }
 

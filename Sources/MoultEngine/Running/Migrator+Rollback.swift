@@ -3,13 +3,13 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// What a rollback has done.
+/// The result of a rollback.
 package struct RollbackOutcome: Sendable, Equatable {
     package var run: String
     package var restored: StoreBackup
     /// The backup of the state that was there before; nil if there was no store that could be read.
     package var saved: StoreBackup?
-    /// Where the files of a store that could not be read were put.
+    /// The folder that the files of a store that could not be read were put in.
     package var setAside: String?
     package var seconds: Double
 }

@@ -78,7 +78,7 @@ extension MigrationObserver {
 }
 
 extension MigrationOutcome {
-    /// What several runs after each other have done, as one; nil if there was none.
+    /// Combines the outcomes of several runs after each other into one; nil if there was none.
     package init?(joining outcomes: [MigrationOutcome]) {
         guard let first = outcomes.first, let last = outcomes.last else { return nil }
         self = last

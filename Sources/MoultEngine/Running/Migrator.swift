@@ -74,15 +74,15 @@ package struct Migrator: Sendable {
         return (try? Journal.read(sidecar, system))?.state != .paused
     }
 
-    /// How far a migration has come that waits for its next call; nil if none does.
+    /// Returns the checkpoint of a migration that waits for its next call; nil if none does.
     package func paused(_ store: String) throws -> MigrationCheckpoint? {
         let sidecar = try sidecar(of: store)
         guard (try? Journal.read(sidecar, system))?.state == .paused else { return nil }
         return MigrationCheckpoint.read(sidecar, system)
     }
 
-    /// What the steps of a run that died, and has not been recovered yet, may have left outside the store; nil if there
-    /// is nothing of it.
+    /// Returns a sentence about the effects that the steps of a run that died, and has not been recovered yet, may have
+    /// left outside the store; nil if there are none.
     package func leftOutside(_ store: String) throws -> String? {
         try? Journal.read(sidecar(of: store), system)?.leftOutside
     }
@@ -92,6 +92,6 @@ package struct Migrator: Sendable {
         BackupFolder(try options.backupFolder ?? sidecar(of: store).backups, system)
     }
 
-    /// What is kept next to a store; one that is gone has that anyway.
+    /// Returns the sidecar of the store at a path, even where the store is gone.
     func sidecar(of store: String) throws -> Sidecar { try Sidecar(of: store, system) }
 }

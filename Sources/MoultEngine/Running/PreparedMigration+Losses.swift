@@ -23,14 +23,14 @@ package struct ForeseenLoss: Sendable, Hashable {
         case refused
     }
 
-    /// What is lost, or left to the stage's code, in one sentence.
+    /// A sentence about the data that are lost, or left to the stage's code.
     package var sentence: String {
         guard fate == .leftToCode, let stage else { return loss.sentence }
         return "\(loss.amount) of \(loss.place) \(loss.count == 1 ? "is" : "are") left to the code of the stage "
             + "\(stage). The migration is refused if the code does not read \(loss.count == 1 ? "it" : "them")."
     }
 
-    /// What the migration is refused with.
+    /// The error that the migration is refused with.
     package var refusal: MigrationError {
         MigrationError(.lossNotAccepted, sentence, place: loss.place, remedy: remedy ?? "")
     }
@@ -57,8 +57,8 @@ package struct ForeseenLoss: Sendable, Hashable {
 }
 
 extension PreparedMigration {
-    /// What the migration loses, as far as it is known before it runs: counted for what is taken from the store as it
-    /// is, and not counted for what a pass makes of another pass' result.
+    /// Returns the losses of the migration, as far as they are known before it runs: counted for what is taken from the
+    /// store as it is, and not counted for what a pass makes of another pass' result.
     ///
     /// - Throws: what reading a damaged store throws.
     package func foreseenLosses() throws -> [ForeseenLoss] {

@@ -30,7 +30,7 @@ struct RestoredPages {
 }
 
 extension Migrator {
-    /// What was given out by a store that is damaged or gone, as far as it and its backups say.
+    /// Returns the numbers given out by a store that is damaged or gone, as far as it and its backups say.
     func numbersGiven(by sidecar: Sidecar) -> GivenNumbers {
         var given = GivenNumbers()
         let backups = (try? backupFolders(of: sidecar.store).contents().backups) ?? []

@@ -1,7 +1,7 @@
 import MoultSystem
 import Synchronization
 
-/// How far a run is and how long it still takes, from what its phases were expected to take and what they have taken.
+/// The progress of a run and its remaining time, from the expected and the actual times of its phases.
 ///
 /// The phase under way is judged by its own pace as soon as a tenth of it is done; those that are still to come by what
 /// was expected of them, times how much longer than expected the run has taken so far.
@@ -58,7 +58,7 @@ final class RunClock: Sendable {
         }
     }
 
-    /// How long a part of a phase is expected to take on this machine.
+    /// Returns the seconds that a part of a phase is expected to take on this machine.
     func expectedSeconds(of part: Double, in phase: MigrationProgress.Phase, at now: UInt64) -> Double {
         state.withLock { state in
             part * estimate.seconds[phase, default: 0] * pace(measured(to: state.highest, at: now, state))
@@ -92,7 +92,8 @@ final class RunClock: Sendable {
         )
     }
 
-    /// How much longer than expected phases take here: what was measured, and a little of all as expected.
+    /// Returns the factor by which phases take longer here than expected: from what was measured, and a little of all
+    /// as expected.
     private func pace(_ measured: (taken: Double, expected: Double)) -> Double {
         let known = estimate.total * 0.02
         return known > 0 ? (measured.taken + known) / (measured.expected + known) : 1

@@ -14,7 +14,7 @@ struct RunEstimate: Sendable, Equatable {
         self.hasCode = hasCode
     }
 
-    /// Where nothing is known: the backup made at 0.1, the change from 0.2 on.
+    /// The estimate where nothing is known: the backup made at 0.1, the change from 0.2 on.
     static let milestones = RunEstimate([.backup: 0.1, .copy: 0.1, .change: 0.6, .verify: 0.1, .commit: 0.1])
 
     var total: Double { MigrationProgress.Phase.allCases.reduce(0) { $0 + seconds[$1, default: 0] } }
@@ -144,7 +144,7 @@ extension StoreScript.Statement {
 struct TableSizes {
     /// By table, its highest key: no row is counted.
     private(set) var rows: [String: Int64] = [:]
-    /// What a row and its index entries take, on average.
+    /// The average number of bytes of a row and its index entries.
     let bytesOfRow: Double
 
     init(over connection: Connection) throws {

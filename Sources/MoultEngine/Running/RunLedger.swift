@@ -3,7 +3,7 @@ import MoultObjects
 import MoultTransform
 import Synchronization
 
-/// What the passes of one run report: what migration policies have made, what was lost, what code has read.
+/// The reports of the passes of one run: objects made by migration policies, losses, and properties that code has read.
 package final class RunLedger: Sendable {
     private struct State {
         var counts: [InstanceCounts] = []
@@ -24,7 +24,8 @@ package final class RunLedger: Sendable {
     func add(_ losses: [MigrationLoss]) { state.withLock { $0.losses += losses } }
     package var losses: [MigrationLoss] { state.withLock { $0.losses } }
 
-    /// What code has read for the pass at a position of the plan: its policies, and the steps of its stage before it.
+    /// Returns the record of the properties that code has read for the pass at a position of the plan: its policies,
+    /// and the steps of its stage before it.
     func reads(forPass position: Int) -> PropertyReads {
         state.withLock { state in
             if let known = state.reads[position] { return known }

@@ -1,6 +1,6 @@
 import MoultStore
 
-/// What a run of a migration is expected to need, before it begins.
+/// The expected needs of a run of a migration, before it begins.
 package struct RunNeeds: Sendable, Equatable {
     /// The time of all of it, from bytes and rows.
     package var seconds: Double

@@ -32,8 +32,8 @@ final class StepTrail {
     /// Whether a copy must stay because a step on it may have to be undone.
     func needs(_ path: String) -> Bool { entries.contains { $0.path == path && $0.step.undo != nil } }
 
-    /// What a step threw, with the step's name; that somebody ended the run is no failure, and a lack of space stays
-    /// one.
+    /// Returns the error for a failed step, with the step's name. A cancellation is no failure and is returned as it
+    /// is; a lack of space keeps its code.
     func failure(of step: Migration.Step, _ error: any Error) -> any Error {
         let known = error as? MigrationError
         if let known, [.cancelled, .rulesBroken, .quarantineTooLarge, .verificationFailed].contains(known.code) {

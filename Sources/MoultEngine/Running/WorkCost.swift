@@ -9,7 +9,7 @@ enum WorkCost {
 
     /// All pages through SQLite.
     static let backup = 1.25e-9
-    /// What is written synchronised, and its pages checked.
+    /// Synchronising what was written, and checking its pages.
     static let soundness = 1.8e-9
     static let digest = 1.0e-9
     static let proof = soundness + digest
@@ -56,6 +56,6 @@ enum WorkCost {
     static let statement = 1e-3
     /// Files opened, written and synchronised.
     static let files = 5e-3
-    /// What every call with a budget does before its first unit.
+    /// The work that every call with a budget does before its first unit.
     static let call = 0.03
 }

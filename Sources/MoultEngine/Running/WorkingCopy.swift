@@ -14,7 +14,7 @@ final class WorkingCopy {
     /// The store that is migrated, next to which its external data lie.
     private let store: String
     private let system: any System
-    /// How long the pieces of the pass take next to each other.
+    /// The relative times of the pieces of the pass.
     private var weights: [Double] = []
 
     /// - Parameters:
@@ -50,7 +50,7 @@ final class WorkingCopy {
         try connection.execute("PRAGMA source.cache_size = -2048")
     }
 
-    /// What is too large for the cache is sorted in files.
+    /// Limits the cache; larger sorts go to files.
     static func limitMemory(of connection: Connection, _ options: MigrationOptions) throws {
         let kibibytes = max(options.cacheSize / 1024, 64)
         try connection.execute("PRAGMA temp_store = FILE; PRAGMA main.cache_size = -\(kibibytes)")
@@ -140,10 +140,10 @@ struct ScriptRunner {
     let script: StoreScript
     let observer: MigrationObserver
     let system: any System
-    /// What the tables hold, where somebody has looked already.
+    /// The sizes of the tables, if they were read already.
     var sizes: TableSizes?
 
-    /// Where a statement, or a piece of one, stands in the whole script.
+    /// The place of a statement, or of a piece of one, in the whole script.
     struct Place {
         /// Rows that are done before it, and its own.
         let rowsBefore: Int64

@@ -1,8 +1,8 @@
 import MoultModel
 import MoultSystem
 
-/// How often a migration may die before it is not begun by itself any more: an app that is killed while it migrates, at
-/// each launch, would never get further.
+/// The limit on how often a migration may die before it is not begun by itself any more: an app that is killed while it
+/// migrates, at each launch, would never get further.
 package enum Attempts {
     /// - Parameters:
     ///   - limit: how many runs from the one version to the other may have died, one after the other.
@@ -21,7 +21,8 @@ package enum Attempts {
                 + "smaller pieces (--stop-at-each-version). Then start again with --again.")
     }
 
-    /// How many of the last runs have died. One that was cancelled is neither a death nor a success.
+    /// Returns the number of runs that have died in succession, counted from the last. One that was cancelled is
+    /// neither a death nor a success.
     package static func deaths(
         from: String, to: String, _ operation: Journal.Operation, _ sidecar: Sidecar, _ system: any System
     ) throws -> Int {

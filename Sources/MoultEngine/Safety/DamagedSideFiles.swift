@@ -101,7 +101,8 @@ package struct DamagedSideFiles {
 }
 
 extension DamagedSideFiles {
-    /// What SQLite would leave out of the log and the rollback journal of a store, without changing anything.
+    /// Returns the findings about parts of a store's log and rollback journal that SQLite would leave out, without
+    /// changing anything.
     ///
     /// - Parameter remedy: what to do about it.
     package static func findings(
@@ -129,14 +130,14 @@ extension DamagedSideFiles {
 }
 
 extension LogFrames {
-    /// What of the log SQLite leaves out, in a sentence; nil if nothing.
+    /// A sentence about the part of the log that SQLite leaves out; nil if there is none.
     var fault: String? {
         if isHeaderDamaged { return "It does not begin like a log; SQLite ignores it." }
         guard unreadable > 0 else { return nil }
         return "SQLite leaves out the last \(unreadable) of its \(Quantity.count(count, "frame"))."
     }
 
-    /// What a log that ends inside a frame may mean.
+    /// The possible meanings of a log that ends inside a frame.
     package static let tornTail =
         "if a copy of it was cut off, the last commits are missing. After a power cut only an unfinished one is."
 

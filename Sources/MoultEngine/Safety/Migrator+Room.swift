@@ -2,7 +2,7 @@ import MoultModel
 import MoultStore
 import MoultSystem
 
-/// What was done to make room for a run.
+/// The measures taken to make room for a run.
 package struct RoomMade: Sendable, Equatable {
     /// Backups that the retention policy let go.
     package var pruned: [String] = []

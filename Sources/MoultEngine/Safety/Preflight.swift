@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSystem
 
-/// What has to be true of a store's surroundings before anything is changed.
+/// Checks of a store's surroundings before anything is changed.
 package enum Preflight {
     /// - Throws: `hardLinked`, `readOnly`.
     package static func checkFile(_ store: String, _ system: any System) throws {

@@ -2,7 +2,7 @@ import MoultModel
 import MoultStore
 import MoultSystem
 
-/// What becomes of a restore that died where no sound store was (``StoreReplacement``).
+/// Recovery of a restore that died where no sound store was (``StoreReplacement``).
 extension Recovery {
     /// Undoes a restore that died before its commit, where SQLite has nothing to lock. One that had committed has left a
     /// sound store, which ``heal(_:_:keepsPaused:)`` is for.
@@ -20,13 +20,14 @@ extension Recovery {
         return try conclude(journal, .undone, size: 0, sidecar, system)
     }
 
-    /// What a restore has left at the path.
+    /// Returns the outcome of a restore, judged by what it has left at the path.
     static func outcome(of condition: StoreCondition, _ journal: Journal) -> Outcome {
         guard case .sound(let uuid) = condition else { return .undone }
         return uuid == journal.restoredUUID ? .completed : .replaced
     }
 
-    /// What was there before a restore lies in its working folder until it is known what became of it.
+    /// Puts back or keeps the files that a restore has set aside. They lie in its working folder until its outcome is
+    /// known.
     static func settleAside(_ journal: Journal, _ outcome: Outcome, _ sidecar: Sidecar, _ system: any System) throws {
         guard journal.restoredUUID != nil else { return }
         let aside = sidecar.aside(journal.run)
@@ -59,9 +60,9 @@ extension Recovery {
 }
 
 extension Sidecar {
-    /// Where a restore puts what was at the path, until it has committed.
+    /// Returns the folder where a restore puts the files that were at the path, until it has committed.
     func aside(_ run: String) -> String { Path.join(work(run), "damaged") }
 
-    /// Where what was at the path of a store is kept once a backup has taken its place.
+    /// Returns the folder where the files that were at the path of a store are kept once a backup has taken its place.
     func setAside(_ run: String) -> String { Path.join(damaged, run) }
 }

@@ -4,7 +4,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// What became of a run that did not end, as a function of its journal and the store.
+/// The recovery of a run that did not end. Its outcome is a function of its journal and the store.
 ///
 /// SQLite has recovered the store when the lock was taken, so that it is the complete old one or the complete new one;
 /// here it is found out which, what lies about is removed, and the history gets its entry.
@@ -46,7 +46,7 @@ package enum Recovery {
         return try conclude(journal, outcome, size: state.size, sidecar, system)
     }
 
-    /// What a run has left, of which the store itself can be asked.
+    /// Returns the outcome of a run, where the store itself can be asked for it.
     private static func outcome(of lock: StoreLock, _ state: StoreState, _ journal: Journal) throws -> Outcome {
         guard journal.restoredUUID != nil else { return isNew(state, journal) ? .completed : .undone }
         do {
@@ -159,7 +159,7 @@ package enum Recovery {
         }
     }
 
-    /// What was put back after the backup that a rollback has restored is in the quarantine alone again.
+    /// Forgets what was put back after the backup that a rollback has restored: it is in the quarantine alone again.
     private static func forgetRestorations(
         _ journal: Journal, _ outcome: Outcome, _ sidecar: Sidecar, _ system: any System
     ) throws {

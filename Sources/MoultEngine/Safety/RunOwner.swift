@@ -30,7 +30,7 @@ package struct RunOwner {
         return file
     }
 
-    /// Who holds a lock that could not be taken.
+    /// Reads which process holds a lock that could not be taken.
     package init(of sidecar: Sidecar, _ system: any System) {
         let bytes = (try? system.read(sidecar.lock)) ?? []
         let record = try? JSONValue(parsing: bytes, place: sidecar.lock, code: .internal)

@@ -21,12 +21,12 @@ package struct SpaceRequirement: Sendable, Equatable {
     }
 
     package var parts: [Part]
-    /// What the same run needs where it keeps no backup; nil if it keeps none, or that is not known.
+    /// The space that the same run needs where it keeps no backup; nil if it keeps none, or that is not known.
     private var frugal: [Part]?
 
     package init(parts: [Part]) { self.parts = parts }
 
-    /// What helps a run beside more room, as far as its command has it.
+    /// A command-line option that helps a run besides more space, where its command has it.
     package enum Way: Sendable {
         /// `--frugal`
         case frugal
@@ -34,7 +34,7 @@ package struct SpaceRequirement: Sendable, Equatable {
         case into
     }
 
-    /// What is needed on one volume.
+    /// The space needed on one volume.
     package struct Volume: Sendable, Equatable {
         /// A folder of it.
         package let folder: String
@@ -45,7 +45,7 @@ package struct SpaceRequirement: Sendable, Equatable {
         fileprivate var isEnough: Bool { needed <= available }
     }
 
-    /// What a run is about to do, as far as it matters for the space.
+    /// The work that a run is about to do, as far as it matters for the space.
     package struct Work: Sendable, Equatable {
         /// The store as it is, what lies in a WAL included.
         package var pages: Int64
@@ -67,7 +67,7 @@ package struct SpaceRequirement: Sendable, Equatable {
         /// Whether the working copy is journalled, for code that may take back what it has done.
         package var isJournalled = false
 
-        /// What a copy of the external data takes: a file takes whole blocks, and a line of a manifest.
+        /// The space for a copy of the external data: a file takes whole blocks, and a line of a manifest.
         fileprivate var externalSpace: Int64 {
             externalBytes &+ externalFiles &* (SpaceRequirement.block + SpaceRequirement.line)
         }
@@ -182,7 +182,7 @@ package struct SpaceRequirement: Sendable, Equatable {
         return error
     }
 
-    /// What is needed on each volume. A folder that is still to be made is on the volume of the one above it.
+    /// Returns the space needed on each volume. A folder that is still to be made is on the volume of the one above it.
     package func volumes(_ system: any System) throws -> [Volume] {
         var known: [(space: VolumeSpace, parts: [Part])] = []
         for part in parts {
@@ -202,7 +202,8 @@ package struct SpaceRequirement: Sendable, Equatable {
         }
     }
 
-    /// What is needed, in one sentence, and what is free where that is too little; nil if nothing is needed.
+    /// Returns a sentence about the space that is needed, and the free space where that is too little; nil if none is
+    /// needed.
     package static func sentence(_ volumes: [Volume], of work: String = "The migration") -> String? {
         let needs = volumes.filter { $0.needed > 0 }
         guard !needs.isEmpty else { return nil }
@@ -220,7 +221,7 @@ package struct SpaceRequirement: Sendable, Equatable {
 }
 
 extension SpaceRequirement {
-    /// What a run of a migration on a store in that state needs.
+    /// Computes the space that a run of a migration needs on a store in that state.
     init(
         _ migration: Migration, on state: StoreState, _ sidecar: Sidecar, _ options: MigrationOptions,
         backups: String, isPaced: Bool = false, _ system: any System
@@ -239,8 +240,8 @@ extension SpaceRequirement {
             temporary: options.temporaryFolder ?? system.temporaryFolder)
     }
 
-    /// What the start of a mirror needs: a copy of the first store next to the second one, and a migration of that copy
-    /// without a backup.
+    /// Computes the space for the start of a mirror: a copy of the first store next to the second one, and a migration
+    /// of that copy without a backup.
     ///
     /// - Parameters:
     ///   - migration: of the first store.

@@ -3,7 +3,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// What is at the path of a store, found out without changing a byte.
+/// The condition of a store at its path, found out without changing a byte.
 enum StoreCondition: Sendable, Equatable {
     case missing
     /// Not a store, or one whose pages SQLite finds damaged; with the reason.

@@ -2,7 +2,7 @@ import MoultModel
 import MoultPlan
 import MoultStore
 
-/// How much larger a plan may make a store, from its rows and its tables alone.
+/// The amount by which a plan may enlarge a store, from its rows and its tables alone.
 struct StoreGrowth: Sendable {
     let plan: BoundPlan
     /// By table, of either version.

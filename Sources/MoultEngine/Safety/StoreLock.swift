@@ -17,7 +17,7 @@ package final class StoreLock {
     private let isExclusive: Bool
     private let system: any System
     private var file: FileLock?
-    /// Where copies are of what SQLite cannot apply of a log or a journal; nil if it applies all.
+    /// The folder with copies of a log or a journal that SQLite cannot apply completely; nil if it applies all.
     private var kept: (folder: String, isNew: Bool)?
 
     /// - Parameters:

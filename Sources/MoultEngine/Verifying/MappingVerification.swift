@@ -254,7 +254,8 @@ struct MappingVerification {
         return fillers.count > 1 || plan.source.model.inverse(of: old)?.isToMany != false
     }
 
-    /// What the mappings make of an object, of the entity `target` or below it, unless a policy does.
+    /// Returns the objects of the entity `target` or below it that the mappings make of an object, unless a policy
+    /// makes them.
     private func becomes(_ object: ObjectID, _ target: String, by taker: String?) throws -> [ObjectID] {
         guard let target = plan.destination.model.entity(target) else { return [] }
         return try placesBySource[object.entityName, default: []].compactMap { position in

@@ -4,8 +4,8 @@ import MoultStore
 import MoultVerify
 
 extension MigrationExpectation {
-    /// What a plan had to carry over, read from the models and the mapping; it does not ask how that was done. What
-    /// policies make is theirs to say.
+    /// Derives the data that a plan had to carry over from the models and the mapping, without asking how that was
+    /// done. Nothing is expected of what policies make.
     ///
     /// - Parameter own: by table that stays, the app's own columns.
     init(_ plan: BoundPlan, keeping own: [String: [String]]) {
@@ -139,7 +139,8 @@ extension MigrationExpectation {
         }
     }
 
-    /// What is added to the keys of the objects that lie in the tables of two entities; nil if all are kept.
+    /// Returns the numbers added to the keys of the objects that lie in the tables of two entities; nil if all are
+    /// kept.
     private static func shifts(from old: EntityDescription, to new: EntityDescription, _ plan: ExpectedPlan)
         -> Pairs.KeyShifts?
     {

@@ -19,7 +19,7 @@ package struct ShortcutProof {
         self.system = system
     }
 
-    /// What differs, one sentence for each table; empty where the two ways are equal.
+    /// Returns the differences, one sentence for each table; empty where the two ways are equal.
     ///
     /// - Parameters:
     ///   - store: stays as it is, every byte.

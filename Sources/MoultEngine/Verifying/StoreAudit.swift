@@ -83,7 +83,8 @@ package struct StoreAudit: Sendable {
         rowCounts = try snapshot.rowCounts(in: layout, over: connection)
     }
 
-    /// What only a repair looks for otherwise: objects that are their own ancestors, and derived counts.
+    /// Returns the faults that only a repair looks for otherwise: objects that are their own ancestors, and derived
+    /// counts.
     private static func contradictions(
         _ connection: Connection, _ external: ExternalStorage, _ layout: StoreLayout, _ gaps: HistoryGaps,
         _ system: any System

@@ -3,7 +3,7 @@ import MoultStore
 import MoultVerify
 
 extension StoreShape {
-    /// What a store of this layout should be, in the words that verification understands.
+    /// Creates the shape that a store of this layout should have, in the words that verification understands.
     ///
     /// - Parameter withObjects: whether to ask for the catalogue of a new store, word for word.
     package init(_ layout: StoreLayout, withObjects: Bool) {
@@ -31,7 +31,8 @@ extension StoreShape {
         for join in layout.joinTables { addKeys(of: join, layout) }
     }
 
-    /// What the store of a plan should be: everything of a new store, and the objects of the old one that stay.
+    /// Creates the shape that the store of a plan should have: everything of a new store, and the objects of the old
+    /// one that stay.
     ///
     /// - Parameter kept: what stays of the app's own.
     init(of plan: BoundPlan, keeping kept: StoreScript.Kept) {
@@ -43,7 +44,7 @@ extension StoreShape {
         objects += kept.objects.kept.map { Object(kind: $0.kind.rawValue, name: $0.name, sql: $0.sql ?? "") }
     }
 
-    /// What Core Data numbers as entities of its own; nothing of a store without history.
+    /// Returns the entities of persistent history that Core Data numbers as its own; none for a store without history.
     static func history(of layout: StoreLayout) -> [EntityNumber] {
         guard layout.hasHistory else { return [] }
         return PersistentHistory(of: layout).tables.map {

@@ -8,7 +8,7 @@ import MoultVerify
 package struct StoreVerification: Sendable {
     let plan: BoundPlan
     private let store: String
-    /// What stays of the app's own.
+    /// The app's own parts of the store that stay.
     private let kept: StoreScript.Kept
     /// Whether code has run, which may have left required values out; no inferred mapping does.
     private var followsCode: Bool
@@ -27,7 +27,7 @@ package struct StoreVerification: Sendable {
         self.system = system
     }
 
-    /// What is asked of the new store.
+    /// The verification of the new store.
     var verification: Verification {
         var verification = Verification { try pieces(dividedOver: $1 ? $0 : nil) }
         verification.pages = verifyPages
@@ -39,7 +39,8 @@ package struct StoreVerification: Sendable {
         return verification
     }
 
-    /// What is asked of a store that was changed in place: its catalogue, so that the time does not grow with the rows.
+    /// The verification of a store that was changed in place: of its catalogue, so that the time does not grow with the
+    /// rows.
     var verificationInPlace: Verification { Verification(verifyInPlace) }
 
     /// The same for what code of this pass leaves: steps may change every object and no table, and what they leave is as
@@ -68,13 +69,13 @@ package struct StoreVerification: Sendable {
         try verifyMetadata(connection)
     }
 
-    /// What the rows of the old store have to be in the new one.
+    /// The expected form of the old store's rows in the new store.
     var expectation: MigrationExpectation {
         let all = MigrationExpectation(plan, keeping: kept.definitions.mapValues(\.columns))
         return unwritten?.remaining(of: all) ?? all
     }
 
-    /// What the rows of the new store are asked, and what those of the old one are asked to tell a new fault from an old.
+    /// The checks of the new store's rows, and those of the old store's rows that tell a new fault from an old one.
     var questions: (new: StoreShape, old: StoreShape) {
         let new = StoreShape(plan.destination, withObjects: false)
         let old = StoreShape(plan.source, withObjects: false)

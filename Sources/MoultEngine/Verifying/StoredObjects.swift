@@ -19,7 +19,7 @@ final class StoredObjects: ObjectValues {
     /// By table and column, where rows are looked up by that column: the table, or a copy in order.
     private var places: [[String]: String] = [:]
     private let names: [Int64: String]
-    /// What objects are known by; whose they are does not matter here.
+    /// The store identifier in the identifiers of the objects; which store it is does not matter here.
     private let store = UUID()
 
     init(

@@ -86,7 +86,7 @@ struct UnwrittenTables: Sendable {
             && zip(new.columns, before.columns).allSatisfy { old(new.table, $0) == $1 }
     }
 
-    /// What is still to be compared. The rows of a table are counted as a whole.
+    /// Returns the part of an expectation that is still to be compared. The rows of a table are counted as a whole.
     func remaining(of all: MigrationExpectation) -> MigrationExpectation {
         var remaining = all
         let tables = Set(all.rows.filter { !isUnchanged($0) }.map(\.table))

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSQLite
 
-/// How the new store of a pass is verified: a list of pieces, run through in one go or one by one, and the pages.
+/// The verification of the new store of a pass: a list of pieces, run through in one go or one by one, and the pages.
 package struct Verification: Sendable {
     /// The pieces in their order, the same ones whenever the same two stores are asked; `isDivided` compares rows range
     /// by range, for a run that may end in between. `main` is the new store, the schema `source` the old one, which is

@@ -11,7 +11,7 @@ import MoultSystem
 /// What a migration depends on stays: types, lengths, NULLs, what is equal and what is unique, order, links, counts, the
 /// intervals of dates, the sizes of external files. No page, no file and no name has a text of the original in it.
 package struct AnonymousCopy {
-    /// What was made.
+    /// The result of making an anonymous copy.
     package struct Outcome: Sendable {
         /// Values of a property that are as they were.
         package struct Kept: Sendable, Equatable {

@@ -48,7 +48,8 @@ final class AnonymousDatabase {
 
     var keptFiles: Set<String> { tables.keptFiles }
 
-    /// What a store has of its model and of Core Data alone: names and words, and no text of a statement.
+    /// The bytes that a store has from its model and from Core Data alone: names, the metadata, and statements without
+    /// their string literals; those of virtual tables whole.
     var schemaBytes: [UInt8] {
         let metadata = anonymous(snapshot.metadata)
         let statements = snapshot.catalogue.entries.map { entry in
@@ -135,7 +136,7 @@ final class AnonymousDatabase {
 
     // MARK: - Metadata
 
-    /// What an app keeps in the metadata gets stand-ins, and so does the UUID of the store.
+    /// Returns the metadata with stand-ins for the store's UUID and for the entries that an app keeps there.
     private func anonymous(_ metadata: StoreMetadata) -> StoreMetadata {
         var metadata = metadata
         metadata.uuid = String(decoding: standIns.text(Array(metadata.uuid.utf8)), as: UTF8.self)
@@ -192,7 +193,7 @@ extension AttributeDescription {
 }
 
 extension [String: String] {
-    /// What Core Data and SwiftData themselves read.
+    /// The entries that Core Data and SwiftData themselves read.
     fileprivate var withoutNotes: [String: String] {
         let own = [AttributeDescription.enumTypeKey, AttributeDescription.enumCasesKey]
         return filter { $0.key.hasPrefix("_NS") || own.contains($0.key) }

@@ -12,15 +12,15 @@ struct AnonymousRows {
     /// A column in these rows.
     struct Column {
         let name: String
-        /// What the report calls it: `Entity.property`, or `TABLE.COLUMN`.
+        /// The column's name in the report: `Entity.property`, or `TABLE.COLUMN`.
         let place: String
         let kind: Kind
         var rule = StandInRules.Rule.replace
-        /// What takes the place of an erased value.
+        /// The value that takes the place of an erased one.
         var erased = SQLiteValue.null
     }
 
-    /// What values a column has.
+    /// The kind of values that a column holds.
     enum Kind {
         /// Texts, numbers and bytes, each as SQLite stores it.
         case value

@@ -5,9 +5,9 @@ import MoultSQLite
 /// as much a text of the store as a value is, and gets the same stand-in.
 struct AnonymousSchema {
     private let entries: [Catalogue.Entry]
-    /// What tables, columns, indexes, triggers and views are called, in capitals.
+    /// The names of tables, columns, indexes, triggers and views, in capitals.
     private let names: Set<String>
-    /// What gets stand-ins.
+    /// The texts that get stand-ins.
     private let texts: Set<[UInt8]>
     private let standIns: StandIns
 

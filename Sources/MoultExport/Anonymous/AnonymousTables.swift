@@ -13,7 +13,7 @@ final class AnonymousTables: @unchecked Sendable {
     private let columns: [AnonymousRows.Column]
     /// Whether values are only noted.
     private var isNoting = true
-    /// How many values stay as they are, by the column's place in `columns`.
+    /// The number of values that stay as they are, by the column's place in `columns`.
     private var unchanged: [Int] = []
     /// The files of values that a rule keeps.
     private(set) var keptFiles: Set<String> = []
@@ -33,7 +33,7 @@ final class AnonymousTables: @unchecked Sendable {
             })
     }
 
-    /// How many values of each property are as they were, with the rule of the property.
+    /// The number of values of each property that are as they were, with the rule of the property.
     var kept: [(place: String, rule: StandInRules.Rule, count: Int)] {
         var kept: [(place: String, rule: StandInRules.Rule, count: Int)] = []
         for (column, count) in zip(columns, unchanged) where count > 0 {

@@ -1,7 +1,7 @@
 import MoultModel
 
-/// What models themselves name: their names, default values, limits and the constants of their rules. It says nothing
-/// about a person, and what a store holds of it decides how the store migrates.
+/// The texts, numbers and dates that models themselves name: their names, default values, limits and the constants of
+/// their rules. They say nothing about a person, and those that a store holds decide how the store migrates.
 struct ModelWords {
     private(set) var texts: Set<[UInt8]> = []
     private(set) var numbers: Set<Int64> = []

@@ -46,7 +46,7 @@ struct NumberStandIns {
         }
     }
 
-    /// Where the parts begin, ascending.
+    /// Returns the first number of each part, ascending.
     private static func starts(_ fixed: Set<Int64>) -> [Int64] {
         var starts: Set<Int64> = [.min]
         var power: Int64 = 10

@@ -25,7 +25,7 @@ struct OriginalTexts {
 
     var isEmpty: Bool { texts.isEmpty }
 
-    /// Where the first of the texts begins and ends that is in the bytes.
+    /// Returns the range of the first of the texts that occurs in the bytes; nil if none does.
     func first(in bytes: [UInt8], from start: Int = 0) -> Range<Int>? {
         guard bytes.count >= Self.shortest, !texts.isEmpty else { return nil }
         return bytes.withUnsafeBytes { bytes in

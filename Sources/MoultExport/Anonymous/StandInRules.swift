@@ -1,8 +1,8 @@
 import MoultModel
 
-/// What becomes of the values of an anonymous copy, by entity and property, where they do not get stand-ins.
+/// The rules for the values of an anonymous copy, by entity and property. Values without a rule get stand-ins.
 package struct StandInRules: Sendable, Equatable {
-    /// What becomes of a value.
+    /// The treatment of a value.
     package enum Rule: String, Sendable, CaseIterable {
         /// It stays.
         case keep

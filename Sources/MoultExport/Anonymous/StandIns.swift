@@ -61,7 +61,7 @@ final class StandIns {
                 .standIns, originals: originals)
     }
 
-    /// What must not be found in the copy.
+    /// The original texts that must not be found in the copy.
     var originals: OriginalTexts { made?.originals ?? OriginalTexts([]) }
     /// Of texts, those that no value can have got as its stand-in: whoever has one has kept it.
     func missed(_ found: Set<[UInt8]>) -> Set<[UInt8]> {

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSystem
 
-/// What a text may be converted to, which its stand-in has to be too.
+/// The kind of a text, by what it may be converted to. Its stand-in has to be of the same kind.
 enum TextKind: Equatable {
     /// A number in decimal digits: what is before the digits, the digits before the point, those behind it, an exponent.
     case number(sign: String, whole: String, fraction: String?, exponent: String)

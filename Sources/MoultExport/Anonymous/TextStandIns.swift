@@ -7,7 +7,7 @@ import MoultObjects
 /// it is made without regard to the order.
 struct TextStandIns {
     private(set) var standIns: [[UInt8]: [UInt8]] = [:]
-    /// How many are not in the order of their originals.
+    /// The number of stand-ins that are not in the order of their originals.
     private(set) var unordered = 0
 
     private let originals: OriginalTexts

@@ -21,11 +21,11 @@ package struct EntityContents: Sendable {
         /// have one name.
         package var property: String?
         package let source: Source
-        /// What it is, for a comment.
+        /// A description of the column, for a comment.
         package let meaning: String
     }
 
-    /// Where the values of a column come from.
+    /// The source of the values of a column.
     package enum Source: Sendable {
         /// The name of the column with the key.
         case key(String)
@@ -69,7 +69,7 @@ package struct JoinContents: Sendable {
     /// The entities of both ends; nil for one that has sub-entities or is abstract.
     package let references: [String?]
 
-    /// What it is, for a comment.
+    /// A description of the pairs, for a comment.
     package var meaning: String {
         "\(entity).\(relationship): the key of each \(entity) with the keys of its \(destination) objects"
             + (orderColumn == nil ? "" : ", in the order of position")

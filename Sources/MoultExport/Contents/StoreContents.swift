@@ -3,11 +3,11 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// What a store contains, under the names of its model: the objects of each entity and the pairs of each to-many
+/// The contents of a store, under the names of its model: the objects of each entity and the pairs of each to-many
 /// relationship.
 ///
-/// Of a store without a model it is what the tables say: the entities by `Z_PRIMARYKEY`, the columns as they are called
-/// there.
+/// Of a store without a model they are what the tables say: the entities by `Z_PRIMARYKEY`, the columns as they are
+/// called there.
 package struct StoreContents: Sendable {
     /// Each entity that has a table, without its sub-entities, by name.
     package let entities: [EntityContents]
@@ -181,7 +181,7 @@ extension ManagedObjectModel {
 // MARK: - Without a model
 
 extension StoreContents {
-    /// What `Z_PRIMARYKEY` and the tables say.
+    /// Returns the contents by `Z_PRIMARYKEY` and the tables: each entity alone, and each hierarchy as a whole.
     private static func tables(of snapshot: StoreSnapshot) -> ([EntityContents], [EntityContents]) {
         let rows = snapshot.entityRows
         let byNumber = Dictionary(rows.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })

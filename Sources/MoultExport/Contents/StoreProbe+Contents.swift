@@ -3,7 +3,7 @@ import MoultPlan
 import MoultStore
 
 extension StoreContents {
-    /// What a store contains that a probe has open.
+    /// Reads the contents of a store that a probe has open.
     ///
     /// - Parameter versions: the versions to find the store's among; none for the model inside the store, or no model.
     /// - Throws: `storeUnknown` if the store is of none of the versions that are given.

@@ -10,7 +10,7 @@ package struct StoreViews: Sendable {
     /// One view.
     package struct View: Sendable, Equatable {
         package let name: String
-        /// What it shows, in a sentence.
+        /// A description of the view's rows, in a sentence.
         package let meaning: String
         /// The names of its columns.
         package let columns: [String]

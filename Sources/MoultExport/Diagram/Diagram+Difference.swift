@@ -76,7 +76,7 @@ extension Diagram.Line {
 }
 
 extension ModelChange {
-    /// What a changed property was before; nil for one that was not there.
+    /// The former state of a changed property, in words; nil for one that was not there.
     fileprivate var whatWas: String? {
         switch kind.mark {
         case .added: nil
@@ -105,7 +105,7 @@ extension [ModelChange] {
 }
 
 extension ModelChange.Kind {
-    /// How a picture shows it.
+    /// The mark of the change in a picture.
     package var mark: Diagram.Mark {
         if rawValue.hasSuffix("-added") { return .added }
         if rawValue.hasSuffix("-removed") { return .removed }

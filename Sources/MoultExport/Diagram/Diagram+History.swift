@@ -2,7 +2,7 @@ import MoultEngine
 import MoultModel
 
 extension Diagram {
-    /// What was done to a store as a time line, oldest first, and what it is now.
+    /// Creates a time line of what was done to a store, oldest first, and of its present state.
     ///
     /// - Parameters:
     ///   - now: what the store's version is called; empty if it is not known.

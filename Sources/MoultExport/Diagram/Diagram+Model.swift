@@ -52,7 +52,7 @@ extension Diagram {
         return links
     }
 
-    /// Which entities of a model a picture shows.
+    /// The entities of a model that a picture shows.
     package enum EntityChoice: Sendable, Equatable {
         case all
         /// These and those that are so many relationships or parents away from one of them.

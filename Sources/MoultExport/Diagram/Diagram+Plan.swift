@@ -68,7 +68,7 @@ extension Diagram {
     }
 }
 
-/// What one edge does with an entity.
+/// The effect of one edge on an entity.
 private struct EntityStep {
     var older: String?
     var newer: String?

@@ -1,6 +1,6 @@
 /// A picture of boxes and links, before it is written in the language of a tool.
 package struct Diagram: Sendable, Equatable {
-    /// What became of a part between two versions, or how a run ended.
+    /// The change of a part between two versions, or the result of a run.
     package enum Mark: Sendable, Hashable {
         case none, added, removed, renamed, changed
     }
@@ -42,9 +42,9 @@ package struct Diagram: Sendable, Equatable {
         package enum Kind: Sendable, Hashable {
             /// From the sub-entity to its parent.
             case inheritance
-            /// How many objects are at either end.
+            /// A relationship, with the number of objects at either end.
             case relationship(near: Count, far: Count)
-            /// What becomes of what.
+            /// From a box to the one that it becomes, or that follows it.
             case flow
         }
 
@@ -63,7 +63,7 @@ package struct Diagram: Sendable, Equatable {
         }
     }
 
-    /// How many objects may be at the end of a relationship.
+    /// The number of objects that may be at the end of a relationship.
     package struct Count: Sendable, Hashable {
         package var least: Int
         /// Nil for no limit.
@@ -91,7 +91,7 @@ package struct Diagram: Sendable, Equatable {
 }
 
 extension Diagram.Mark {
-    /// What stands before a marked line, for who sees no colours.
+    /// The sign before a marked line, for readers who see no colours.
     var sign: String {
         switch self {
         case .none: ""

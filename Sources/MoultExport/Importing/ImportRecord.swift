@@ -4,13 +4,13 @@ import MoultPropertyList
 import MoultStore
 import MoultSystem
 
-/// What is known of an import before its end: beside the store from before the commit until it is known that the objects
-/// are saved.
+/// The record of an import whose end is not known. It lies beside the store from before the commit until it is known
+/// that the objects are saved.
 ///
 /// It stays where the process dies, or the disk does not confirm the commit. A mark that comes into the store's metadata
 /// with the objects tells the next import whether they are there.
 struct ImportRecord: Equatable {
-    /// What the metadata call the last import, in an application's entry.
+    /// The key of the application's entry in the metadata that holds the identifier of the last import.
     static let key = "MoultImport"
 
     let identifier: String
@@ -55,7 +55,7 @@ struct ImportRecord: Equatable {
     func isSaved(in metadata: StoreMetadata) -> Bool { metadata.entries[Self.key]?.string == identifier }
 }
 
-/// What became of an import whose end was not known when it was run.
+/// The outcome of an earlier import, whose end was not known when it was run.
 package struct EarlierImport: Sendable, Equatable {
     package let path: String
     package let startedAt: String

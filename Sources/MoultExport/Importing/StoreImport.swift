@@ -30,7 +30,7 @@ package final class StoreImport {
     var known: [String: [Int64: ObjectID]] = [:]
     var named: [String: [AttributeValue: [Object]]] = [:]
 
-    /// What the rows of a file are.
+    /// The kind of rows that a file has: objects of an entity, or pairs of a relationship.
     enum Target {
         case objects(EntityDescription)
         case pairs(EntityDescription, RelationshipDescription)
@@ -151,7 +151,7 @@ package final class StoreImport {
                 ?? "Name the entity of the file: --entity NAME. There are: \(names.joined(separator: ", ")).")
     }
 
-    /// What files are, by their names without the ending. Entities come before pairs.
+    /// The targets of files, by the files' names without the ending. Entities come before pairs.
     private lazy var targets: [String: Target] = {
         var targets: [String: Target] = [:]
         func add(_ target: Target, _ name: String) { if targets[name] == nil { targets[name] = target } }

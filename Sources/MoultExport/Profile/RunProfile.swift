@@ -3,10 +3,10 @@ import MoultModel
 import MoultReport
 import Synchronization
 
-/// Where the time of a run goes: by phase, and in the phase that changes rows by statement and step, from what the run
-/// tells its observer.
+/// The distribution of a run's time: by phase, and in the phase that changes rows by statement and step. It is measured
+/// from the progress that the run reports to its observer.
 package final class RunProfile: Sendable {
-    /// What took time: a phase, or a statement or step of it.
+    /// A stretch of a run's time: a phase, or a statement or step of it.
     package struct Span: Sendable, Equatable {
         package var name: String
         /// The table that a statement changes; nil for a phase or a step.
@@ -134,7 +134,7 @@ extension RunProfile {
 }
 
 extension RunProfile.Span {
-    /// What helps against it, where it is the slowest.
+    /// Advice for making it faster, where it is the slowest.
     fileprivate var advice: String {
         switch phase {
         case .backup: "The backup takes longest. --frugal keeps none; --into leaves the old store as it is."

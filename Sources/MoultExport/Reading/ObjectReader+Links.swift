@@ -6,7 +6,7 @@ extension ObjectReader {
     /// Some destinations of a to-many relationship.
     package struct Links: Sendable {
         package let keys: [Int64]
-        /// Where the next ones begin; nil if there are none.
+        /// The position at which the next destinations begin; nil if there are none.
         package let next: Position?
     }
 

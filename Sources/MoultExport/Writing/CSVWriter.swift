@@ -7,7 +7,7 @@ import MoultSQLite
 /// of a text that begins with apostrophes and then like a formula, so that one apostrophe can be taken away again.
 package struct CSVWriter: Sendable {
     private let isExact: Bool
-    /// How many texts have an apostrophe in front.
+    /// The number of texts that have an apostrophe in front.
     package private(set) var guarded = 0
 
     /// - Parameter isExact: whether texts are written as they are.

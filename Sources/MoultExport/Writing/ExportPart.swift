@@ -110,7 +110,8 @@ package struct ExportPart: Sendable {
         }
     }
 
-    /// What bytes hold, nested as it is; nil for a value that is no bytes, or none that can be read.
+    /// Returns the value that a blob encodes, with its nesting; nil for a value that is no blob, or none that can be
+    /// read.
     func document(of cell: SQLiteCell, in column: Column) -> JSONValue? {
         guard cell.storageClass == .blob, case .attribute(_, let type, let isExternal) = column.source,
             let usual = type.usualForm

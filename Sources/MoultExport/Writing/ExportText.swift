@@ -8,15 +8,15 @@ package struct ExportText {
     private let isJSON: Bool
     private var csv: CSVWriter
     private let forms: [Form]
-    /// What comes before each value of an object.
+    /// The bytes before each value of a JSON object: its key and a colon.
     private let keys: [[UInt8]]
     private var dates = DateFields()
     /// The first line, with its line feed; empty for JSON Lines.
     package let heading: String
-    /// How many rows were written.
+    /// The number of rows that were written.
     package private(set) var rows = 0
 
-    /// How the values of a column become text.
+    /// The form in which the values of a column become text.
     private enum Form {
         /// As they are stored.
         case plain, boolean
@@ -43,7 +43,7 @@ package struct ExportText {
         }
     }
 
-    /// How many texts have an apostrophe in front.
+    /// The number of texts that have an apostrophe in front.
     package var guarded: Int { csv.guarded }
 
     /// Appends a row as a line, with its line feed.

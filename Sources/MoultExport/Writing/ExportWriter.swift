@@ -15,7 +15,7 @@ package struct ExportWriter {
         case csv, jsonl, sqlite
     }
 
-    /// What was written of a part.
+    /// A part that was written.
     package struct Written: Sendable, Equatable {
         package var name: String
         package var entity: String
@@ -25,10 +25,10 @@ package struct ExportWriter {
         package var rows: Int
     }
 
-    /// What was written.
+    /// The result of an export.
     package struct Outcome: Sendable {
         package var parts: [Written] = []
-        /// How many texts have an apostrophe in front (``CSVWriter``).
+        /// The number of texts that have an apostrophe in front (``CSVWriter``).
         package var guarded = 0
     }
 

@@ -10,13 +10,14 @@ import MoultStore
     import Foundation
 #endif
 
-/// What of a store is exported, as parts with rows: the objects of each entity, the pairs of each to-many relationship.
+/// The contents of a store to export, as parts with rows: the objects of each entity, the pairs of each to-many
+/// relationship.
 package struct StoreExport {
-    /// What is to be exported.
+    /// The choice of entities, objects and columns to export.
     package struct Selection: Sendable {
         /// The entities; empty for all.
         package var entities: [String] = []
-        /// Which of the objects; all where it is nil. It needs one entity.
+        /// The predicate that exported objects match; nil for all objects. It needs one entity.
         package var predicate: MoultModel.Predicate?
         /// The most objects of each entity.
         package var limit: Int?

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// Which shard a run is to work on: as the command line says, otherwise as the scheduler of a cluster does.
+/// The index of the shard that a run works on: from the command line, otherwise from the scheduler of a cluster.
 package enum ShardIndex {
     /// The variables, and the number of the first shard in each.
     private static let variables: [(name: String, first: Int)] = [

@@ -9,7 +9,8 @@ enum SharedFileSystem {
         "fuse.juicefs", "fuse.gcsfuse", "virtiofs",
     ]
 
-    /// Why no store there is changed; nil if the file system is a machine's own.
+    /// Returns the error for a store that must not be changed: one in a device's backup, or on a file system that
+    /// machines share; nil for any other.
     static func refusal(of entry: FleetEntry, on type: String) -> MigrationError? {
         if entry.isInDeviceBackup {
             return MigrationError(

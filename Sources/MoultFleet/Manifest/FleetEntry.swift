@@ -2,7 +2,7 @@ import MoultModel
 
 /// A store as the plan of a fleet found it: one line of the manifest.
 package struct FleetEntry: Sendable, Equatable {
-    /// How the store stands to the version aimed at.
+    /// The relation of the store to the version aimed at.
     package enum State: String, Sendable, Hashable, CaseIterable {
         case behind, current, ahead, unknown
         /// It could not be read: the findings say why.
@@ -25,15 +25,15 @@ package struct FleetEntry: Sendable, Equatable {
     /// The name of its version; empty if it is of none.
     package var version: String
     package var state: State
-    /// How many rows it may have, by the highest keys that were given out.
+    /// An estimate of the number of its rows, by the highest keys that were given out.
     package var rows: Int64
     /// Seconds that the work on it is expected to take.
     package var estimate: Double
-    /// Which shard it belongs to, from 0.
+    /// The index of the shard that it belongs to, from 0.
     package var shard: Int
     package var findings: [Note]
 
-    /// What was noticed, without place and severity.
+    /// A finding, without place and severity.
     package struct Note: Sendable, Hashable {
         package var code: String
         package var message: String
@@ -49,7 +49,7 @@ package struct FleetEntry: Sendable, Equatable {
     static let most: Int64 = 1 << 44
 }
 
-/// Which file it is, whatever names it has.
+/// The identity of a file, whatever names it has.
 package struct FileIdentity: Sendable, Hashable {
     package var device: UInt64
     package var inode: UInt64

@@ -70,7 +70,7 @@ extension FleetManifest {
     }
 }
 
-/// How much work each shard has got so far: the next store goes to the one with the least.
+/// The amount of work that each shard has got so far: the next store goes to the one with the least.
 struct ShardShares {
     /// A heap: each has no more work than the two below it.
     private var heap: [(seconds: Double, shard: Int)]

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSystem
 
-/// What a fleet is: the first line of a manifest, and its last.
+/// The description of a fleet: the first line of a manifest, and its last.
 ///
 /// A manifest is a text of JSON objects, one on each line: this header, a line for each store, a line for each group of
 /// stores that get the same work, and an end with the digest of everything before it. It is written once and never
@@ -12,7 +12,7 @@ package struct FleetManifest: Sendable, Equatable {
     package var plannedAt: String
     package var host: String
     package var roots: [String]
-    /// What found the model, for the verbs that run: `--model`, `--order` and so on, paths in full.
+    /// The options that found the model, for the verbs that run: `--model`, `--order` and so on, paths in full.
     package var options: [String]
     /// The names of the model's versions, oldest first, and a digest of their hashes.
     package var versions: [String]
@@ -21,7 +21,7 @@ package struct FleetManifest: Sendable, Equatable {
     package var target: String
     package var shards: Int
     package var groups: [FleetGroup] = []
-    /// How many stores the end counts.
+    /// The number of stores that the end counts.
     package var stores = 0
     /// The digest of all lines before the end, in hexadecimal: which manifest it is.
     package var digest = ""
@@ -84,9 +84,9 @@ package struct FleetGroup: Sendable, Equatable {
     package var rows: Int64 = 0
     /// Seconds, if one process works on one store after the other.
     package var estimate: Double = 0
-    /// What will happen to each, one sentence for each change.
+    /// The changes that will happen to each store, one sentence for each change.
     package var changes: [String] = []
-    /// Why their migration would be refused; nil if it would not.
+    /// The reason why their migration would be refused; nil if it would not.
     package var refusal: FleetEntry.Note?
 
     package init(state: FleetEntry.State, version: String) { (self.state, self.version) = (state, version) }

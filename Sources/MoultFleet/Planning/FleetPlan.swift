@@ -12,10 +12,10 @@ package struct FleetPlan {
         package var files = 0
         /// Names that led to a store that was listed already.
         package var repeated = 0
-        /// How many stores an earlier call had looked at.
+        /// The number of stores that an earlier call had looked at.
         package var resumed = 0
         package var seconds: Double = 0
-        /// What could not be looked at.
+        /// The errors about what could not be looked at, up to 20 of them.
         package var missed: [MigrationError] = []
         package var missedCount = 0
     }

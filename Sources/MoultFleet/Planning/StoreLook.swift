@@ -13,7 +13,7 @@ package final class StoreLook: Sendable {
     private let versions: ModelVersions
     private let target: String?
     private let goal: Int
-    /// What stores with these hashes are of: few of the many.
+    /// The states and versions recognised so far, by hashes and identifiers: many stores share a few of these.
     private let known = Mutex<[(hashes: VersionHashes, identifiers: [String], version: Recognised)]>([])
 
     fileprivate struct Recognised: Sendable {

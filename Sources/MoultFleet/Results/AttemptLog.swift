@@ -1,13 +1,13 @@
 import MoultModel
 import MoultSystem
 
-/// What was begun on the stores of a shard, and how it ended: a line for each, so that what a run leaves behind that
-/// dies with all its processes is known to the next.
+/// A log of the attempts on the stores of a shard, and of how they ended, with a line for each event: where a run dies
+/// with all its processes, the next run learns from it what was left behind.
 package struct AttemptLog: Sendable {
     package struct Record: Sendable, Equatable {
         /// Attempts that were begun.
         package var attempts = 0
-        /// How many of them died.
+        /// The number of attempts that died.
         package var deaths = 0
         /// Whether one is under way, or died together with the run.
         package var isOpen = false
@@ -61,7 +61,7 @@ package struct AttemptLog: Sendable {
         case begin(Int, isAlone: Bool)
         case death(Int)
         case end(Int)
-        /// What happened to the store before does not count any more.
+        /// A fresh start for the store: what happened to it before does not count any more.
         case forget(Int)
 
         var text: String {

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// What became of one store: one file, written when it is known.
+/// The result of one store: one file, written when it is known.
 package struct FleetResult: Sendable, Equatable {
     package enum State: String, Sendable, Hashable, CaseIterable {
         /// The verb is done, or there was nothing to do.
@@ -48,7 +48,7 @@ package struct FleetResult: Sendable, Equatable {
     package var path: String
     package var state: State
     package var verb: String
-    /// How many attempts were made, and how many of their processes died.
+    /// The number of attempts that were made, and of their processes that died.
     package var attempts = 1
     package var deaths = 0
     package var host = ""
@@ -59,13 +59,13 @@ package struct FleetResult: Sendable, Equatable {
     package var estimate: Double = 0
     /// Bytes of memory that its process had at most.
     package var memory: Int64 = 0
-    /// How its last process ended: the exit code or the signal; both nil if none was started.
+    /// The exit code or the signal that its last process ended with; both nil if none was started.
     package var exit: Int32?
     package var signal: Int32?
     /// `time` or `memory` if its process was ended for that.
     package var limit: String?
     package var failure: Failure?
-    /// What its process said last on standard error, if it died.
+    /// The last output of its process on standard error if it died, or a sentence if the whole run died each time.
     package var evidence: String?
     package var from: String?
     package var to: String?
@@ -73,9 +73,10 @@ package struct FleetResult: Sendable, Equatable {
     package var backup: Backup?
     /// Whether an earlier attempt had done the work and died before it could say so.
     package var wasDoneBefore = false
-    /// How the store differed from the plan, which was no obstacle: `written`, `grown`, `replaced`, `migrated`.
+    /// The differences between the store and the plan that were no obstacle: `written`, `grown`, `replaced`,
+    /// `migrated`.
     package var differences: [String] = []
-    /// How many findings, for a verb that looks for them.
+    /// The number of findings, for a verb that looks for them.
     package var findings: Int?
 
     package init(_ entry: FleetEntry, _ state: State, verb: String) {

@@ -1,13 +1,13 @@
 import MoultModel
 import MoultSystem
 
-/// Where the results of one fleet and one verb are: a folder that any number of processes and machines write to, each
-/// its own shard.
+/// The folder with the results of one fleet and one verb: any number of processes and machines write to it, each its
+/// own shard.
 package struct ResultsFolder: Sendable {
     package let path: String
     private let system = POSIXSystem()
 
-    /// What the folder belongs to.
+    /// The fleet, the manifest and the verb that the folder belongs to.
     package struct Purpose: Sendable, Equatable {
         package var fleet: String
         /// The digest of the manifest.
@@ -32,7 +32,7 @@ package struct ResultsFolder: Sendable {
     }
 
     package var purposePath: String { Path.join(path, "fleet.json") }
-    /// What the name of a record begins with until it is whole.
+    /// The prefix of a record's name until the record is whole.
     private static let unfinished = ".fleet.json."
 
     /// Makes the folder what it is for, or checks that it is.
@@ -60,7 +60,7 @@ package struct ResultsFolder: Sendable {
         }
     }
 
-    /// What it is for; nil if there is no such folder yet.
+    /// Reads the purpose of the folder; nil if there is no such folder yet.
     package func known() throws -> Purpose? {
         guard try system.exists(purposePath) else { return nil }
         let json = try JSONValue(parsing: system.read(purposePath), place: purposePath, code: .metadataInvalid)

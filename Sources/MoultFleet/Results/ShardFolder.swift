@@ -9,7 +9,7 @@ package struct ShardFolder: Sendable {
 
     init(_ path: String, _ index: Int) { (self.path, self.index) = (path, index) }
 
-    /// What was found in the folder.
+    /// The contents of the folder, as they were found.
     package struct Contents: Sendable {
         package var results: [Int: FleetResult] = [:]
         /// Files that hold no result: torn by a machine that lost power, or written by something else.
@@ -131,7 +131,7 @@ package struct ShardFolder: Sendable {
         }
     }
 
-    /// Who has taken the shard, or had it and died.
+    /// The process that has taken the shard, or had it and died.
     package var owner: Owner? {
         guard let bytes = try? system.read(ownerPath),
             let json = try? JSONValue(parsing: bytes, place: ownerPath, code: .metadataInvalid)

@@ -25,7 +25,7 @@ package struct Canary: Sendable, Equatable {
         return Set((0..<count).map { sorted[(2 * $0 + 1) * sorted.count / (2 * count)].number })
     }
 
-    /// What is known of the canary of a shard; nil if there was none.
+    /// Reads the record of a shard's canary; nil if there was none.
     package init?(of shard: ShardFolder) {
         guard let bytes = try? POSIXSystem().read(shard.canaryPath),
             let json = try? JSONValue(parsing: bytes, place: shard.canaryPath, code: .metadataInvalid),

@@ -1,13 +1,13 @@
-/// How a run treats its stores.
+/// The rules by which a run treats its stores.
 package struct FleetPolicy: Sendable, Equatable {
-    /// How many stores are worked on at a time, and how many of one device.
+    /// The number of stores that are worked on at a time, in all and on one device.
     package var jobs = 1
     package var jobsOfDevice = Int.max
     /// Seconds that one store may take; nil for ten minutes plus twenty times the estimate.
     package var time: Double?
     /// Bytes of memory that its process may have; nil for no limit.
     package var memory: Int64?
-    /// How often a store is tried that fails.
+    /// The number of times that a failing store is tried.
     package var attempts = 3
     /// After how many deaths of its process it is set aside.
     package var deaths = 3

@@ -16,9 +16,9 @@ package final class FleetRun {
         }
 
         package var end = End.complete
-        /// How many stores got each state in this run.
+        /// The number of stores that got each state in this run.
         package var counts: [FleetResult.State: Int] = [:]
-        /// How many stores were left.
+        /// The number of stores that were left.
         package var left = 0
 
         package var failures: Int { counts.filter { !$0.key.isGood && $0.key != .findings }.values.reduce(0, +) }
@@ -110,7 +110,8 @@ package final class FleetRun {
         }
     }
 
-    /// What stands in the way before a process is started: the store is gone, or lies where it cannot be locked.
+    /// Returns the result of a store that no process is started for: its deaths have reached the limit, it is gone or
+    /// cannot be read, or it lies where it cannot be locked; nil if nothing stands in the way.
     private func obstacle(_ task: inout FleetTask) -> FleetResult? {
         let entry = task.entry
         var result = FleetResult(entry, .vanished, verb: work.verb)
@@ -146,7 +147,7 @@ package final class FleetRun {
         return nil
     }
 
-    /// How the file differs from the plan; empty if it does not.
+    /// Returns the differences between the file and the plan; empty if there are none.
     private func difference(of entry: FleetEntry) throws -> [String] {
         let (status, header) = try system.header(of: entry.path, count: 28)
         let log = try system.status(of: entry.path + "-wal")?.size ?? 0
@@ -259,7 +260,8 @@ package final class FleetRun {
 }
 
 extension FleetResult.State {
-    /// What another attempt may change by itself: another process had the store open, a disk was full, a disk failed.
+    /// The codes of errors that may be gone at another attempt: another process had the store open, a disk was full, a
+    /// disk failed, the work was cancelled.
     private static let passing: Set<MigrationError.Code> = [.locked, .insufficientStorage, .inputOutput, .cancelled]
 
     init(exit: Int32, code: String?) {

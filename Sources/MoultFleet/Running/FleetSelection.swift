@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSystem
 
-/// Which stores of a manifest a run works on.
+/// The selection of the stores of a manifest that a run works on.
 package enum FleetSelection {
     /// Whether a verb has to do with a store: a migration with those that are behind, every other verb with those that
     /// can be read.
@@ -9,7 +9,7 @@ package enum FleetSelection {
         verb == "migrate" ? entry.state == .behind : entry.state != .unreadable
     }
 
-    /// What is left to do in a shard.
+    /// The work that is left to do in a shard.
     package struct Tasks: Sendable {
         package var tasks: [FleetTask] = []
         /// Stores of the shard that the verb has to do with.

@@ -9,13 +9,13 @@ package struct FleetTask: Sendable {
     /// Whether the run before died while it worked on it.
     package var isSuspect = false
     package var isCanary = false
-    /// How the store differs from the plan.
+    /// The differences between the store and the plan.
     package var differences: [String] = []
 
     package init(_ entry: FleetEntry, earlier: FleetResult? = nil) { (self.entry, self.earlier) = (entry, earlier) }
 }
 
-/// What is done to each store of a run.
+/// The work that a run does on each of its stores.
 package struct FleetWork: Sendable {
     /// The verb as it is typed.
     package var verb: String

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSystem
 
-/// Where a fleet stands: the results of all shards together, while others write them.
+/// The status of a fleet: the results of all shards together, while others write them.
 package struct FleetStatus: Sendable {
     /// Stores that failed for the same reason.
     package struct Cause: Sendable, Equatable {
@@ -11,7 +11,7 @@ package struct FleetStatus: Sendable {
         /// One of them.
         package var example: FleetResult
         package var message: String
-        /// What to do next.
+        /// The action to take next.
         package var remedy: String
     }
 
@@ -153,7 +153,7 @@ package struct FleetStatus: Sendable {
 }
 
 extension FleetResult {
-    /// Why it is as it is, as stores are grouped by it.
+    /// The reason for its state, by which stores are grouped.
     package var cause: (code: String, message: String, remedy: String) {
         if state == .setAside {
             let how =

@@ -2,7 +2,7 @@ import MoultModel
 
 /// The classes of a model's entities, as Xcode makes them.
 package struct CoreDataClasses {
-    /// Whose API the classes use.
+    /// The API that the classes use.
     package enum API: Sendable {
         /// Core Data, on Apple's platforms.
         case coreData
@@ -12,13 +12,13 @@ package struct CoreDataClasses {
         case both
     }
 
-    /// Which files are made for an entity.
+    /// The choice of the files that are made for an entity.
     package enum Choice: Sendable {
         /// The class and its properties.
         case whole
         /// The properties, for a class that the app has.
         case category
-        /// What the model says of each entity.
+        /// The choice that the model makes for each entity.
         case asModelled
     }
 

@@ -150,7 +150,7 @@ struct SwiftDataSource {
 
     // MARK: - The initialiser
 
-    /// What has neither a value to begin with nor may be nil.
+    /// Returns the properties that have no initial value and may not be nil.
     private func parameters(of entity: EntityDescription) -> [(name: String, type: String)] {
         entity.attributes.filter { !$0.isOptional && $0.initialValue(types) == nil }
             .map { ($0.name, type(of: $0, in: entity)) }

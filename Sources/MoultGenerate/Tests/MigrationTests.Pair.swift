@@ -2,7 +2,7 @@ import MoultModel
 import MoultPlan
 
 extension MigrationTests.Pair {
-    /// What the way from a version to a later one keeps.
+    /// Creates the pair of a version and a later one, with what the way between them keeps.
     ///
     /// - Throws: `question` or `cannotInfer` if the way is not known.
     package init(

@@ -5,7 +5,7 @@ import MoultModel
 /// Each pair begins with a comment that has the digest of its lines as they were generated. Lines with another digest
 /// were edited, and stay; so does everything outside the list of pairs.
 package struct MigrationTests: Sendable {
-    /// What the file is called after, such as `Forum`.
+    /// The name that the file is called after, such as `Forum`.
     package let name: String
     /// The modules to import, and the expression that gives the registry.
     package let imports: [String]
@@ -43,7 +43,7 @@ package struct MigrationTests: Sendable {
         package var name: String { "\(from) → \(to)" }
     }
 
-    /// What became of a pair in a file that exists.
+    /// The outcome for a pair in a file that exists.
     package enum Fate: String, Sendable {
         case added, updated, unchanged, edited
     }

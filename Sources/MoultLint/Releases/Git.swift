@@ -23,7 +23,7 @@ struct Git {
         return kind == .folder ? path : Path.folder(of: path)
     }
 
-    /// What `git` prints.
+    /// Runs `git` in the repository, and returns what it prints.
     func lines(_ arguments: [String]) throws -> ProgramRun { try Self.run(["-C", root] + arguments) }
 
     /// The bytes of objects, in their order.

@@ -228,7 +228,7 @@ extension GitRevision.File {
 }
 
 extension ModelBundle {
-    /// How much speaks for two bundles to be one model; 0 if nothing does.
+    /// Returns a score of the evidence that two bundles are one model; 0 if there is none.
     fileprivate func likeness(to other: ModelBundle) -> Int {
         let checksums = Set(versions.map(\.hashes.checksum))
         let names = Set(versions.map(\.name))

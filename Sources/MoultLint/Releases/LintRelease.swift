@@ -4,12 +4,12 @@ import MoultSystem
 
 /// The released versions of a model, as a lock file or a revision has them.
 package struct LintRelease: Sendable {
-    /// Where they are from: `moult.lock`, or `origin/main (1a2b3c4d)`.
+    /// The origin of the versions: `moult.lock`, or `origin/main (1a2b3c4d)`.
     package let source: String
     /// The version that was current; nil if the source does not say.
     package let currentName: String?
     package let versions: [Version]
-    /// What undoes an edit of a released version.
+    /// The remedy that undoes an edit of a released version.
     package let undo: String
 
     /// One released version.
@@ -81,7 +81,8 @@ package struct LintRelease: Sendable {
 }
 
 extension LintRelease {
-    /// What a model is compared with: the lock file next to it, or the one that is named, and a revision.
+    /// Returns the releases that a model is compared with: the lock file next to it, or the one that is named, and a
+    /// revision.
     ///
     /// - Throws: `modelInvalid` for a lock file that cannot be read; `modelNotFound` for one that is named and has no
     ///   versions of the model; what ``GitRevision`` throws.
@@ -112,7 +113,7 @@ extension LintRelease {
         return releases + [LintRelease(try commit.model(of: bundle), at: commit)]
     }
 
-    /// What became of a released version.
+    /// The fate of a released version in the present model.
     enum Fate {
         case same(LintVersion)
         /// Its hashes are the same, something else is not.

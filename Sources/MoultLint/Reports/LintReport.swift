@@ -1,7 +1,7 @@
 import MoultModel
 import MoultReport
 
-/// What lint has found, in the forms that people and services read.
+/// The findings of lint, in the forms that people and services read.
 package struct LintReport: Sendable {
     package enum Format: String, Sendable, CaseIterable {
         case text, json, sarif, github, markdown
@@ -9,10 +9,10 @@ package struct LintReport: Sendable {
 
     package let path: String
     let versions: [String]
-    /// What the versions were compared with, such as `moult.lock`; empty if there was nothing.
+    /// The sources that the versions were compared with, such as `moult.lock`; empty if there were none.
     let sources: [String]
     package let findings: [LintFinding]
-    /// Why not every rule was applied; nil if every rule was.
+    /// The reason why not every rule was applied; nil if every rule was.
     let gap: String?
     let rules: [LintRule]
     /// The last step, for a picture of what changes.

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSystem
 
-/// Where files are in the repository, as services that show findings name them.
+/// The paths of files within their repository, as services that show findings name them.
 package struct RepositoryPaths: Sendable {
     /// Without symbolic links: the folder that relative paths start at.
     private let folder: String

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultPlan
 
-/// What changes between two versions, from the differ: the rules about data and source.
+/// The rules about data and source, from the changes that the differ finds between two versions.
 enum ChangeRules {
     // MARK: Data
 
@@ -158,7 +158,8 @@ enum ChangeRules {
 
     // MARK: Words
 
-    /// What a plan says of the changes that a rule stands for, where the planner has not asked about them already.
+    /// Returns the matches for the changes that a rule stands for, with the remedies of a plan, where the planner has
+    /// not asked about them already.
     private static func risks(
         _ step: LintStep, _ rule: String, edit: (ModelChange) -> LintMatch.Edit? = { _ in nil }
     ) -> [LintMatch] {
@@ -197,7 +198,8 @@ extension ModelChange {
 }
 
 extension ManagedObjectModel {
-    /// What decides about the name of a join table: every property of an entity, inherited ones included, with its kind.
+    /// Returns the properties that decide the name of a join table: every property of an entity, inherited ones
+    /// included, with its kind.
     fileprivate func propertyKinds(of entity: EntityDescription) -> Set<[String]> {
         let attributes = attributes(of: entity).map { [$0.name, $0.isTransient ? "transient" : ""] }
         let relationships = relationships(of: entity).map {
@@ -208,7 +210,8 @@ extension ManagedObjectModel {
 }
 
 extension LintStep {
-    /// How many objects of a store are concerned, with a space before it; nil without a store.
+    /// Returns a sentence with the number of a store's objects that are concerned, with a space before it; nil without
+    /// a store.
     fileprivate func rowsSentence(of entity: String) -> String? {
         guard !rows.isEmpty else { return nil }
         // The store has the entities of its own version; a name that is not there was renamed on the way.

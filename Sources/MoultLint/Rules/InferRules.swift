@@ -1,7 +1,8 @@
 import MoultModel
 import MoultPlan
 
-/// What the planner does not infer. Nothing here decides that again: each finding is a question or a refusal of the plan.
+/// The rules about changes that the planner does not infer. Nothing here decides that again: each finding is a question
+/// or a refusal of the plan.
 enum InferRules {
     static func renames(_ step: LintStep) -> [LintMatch] {
         questions(step, "INFER001") { question in

@@ -2,7 +2,7 @@ import MoultModel
 import MoultModelFiles
 import MoultPlan
 
-/// What was released, and the list of versions.
+/// The rules about released versions, and about the list of versions.
 enum OpenRules {
     static func edited(_ release: LintRelease, _ subject: LintSubject) -> [LintMatch] {
         release.versions.compactMap { released in
@@ -137,7 +137,8 @@ enum OpenRules {
 
     // MARK: Words
 
-    /// What differs, if the released model is at hand.
+    /// Returns the changes from a released version to the present one, if the released model is at hand; otherwise
+    /// none.
     private static func changes(_ released: LintRelease.Version, _ version: LintVersion) -> [ModelChange] {
         released.model.flatMap { try? ModelDiff(from: $0, to: version.version) }?.changes ?? []
     }

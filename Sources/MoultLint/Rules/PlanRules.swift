@@ -1,7 +1,8 @@
 import MoultModel
 import MoultPlan
 
-/// What a SwiftData plan says of itself. The plan finds it, with remedies in Swift; here it gets the code of a rule.
+/// The rules for the findings of a SwiftData plan about itself. The plan makes the findings, with remedies in Swift;
+/// here each gets the code of a rule.
 enum PlanRules {
     /// The rule of every finding that is about the plan as a whole.
     private static let whole = "OPEN011"

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultModelFiles
 
-/// What is wrong or risky in one version by itself.
+/// The rules about one version by itself, for what is wrong or risky in it.
 enum ShapeRules {
     static func notRead(_ subject: LintSubject) -> [LintMatch] {
         subject.readerFindings.filter { $0.code != "current-version-missing" }.map { finding in
@@ -93,7 +93,7 @@ enum ShapeRules {
         return matches
     }
 
-    /// What `moult compile` refuses besides references, such as names and predicates.
+    /// Returns the faults that `moult compile` refuses besides references, such as names and predicates.
     static func notCompiled(_ version: LintVersion) -> [LintMatch] {
         guard let file = version.file, file.hasSuffix("/contents") else { return [] }
         return ModelFault.errors(inSource: file).filter { $0.kind != .reference }.map { fault in
@@ -218,7 +218,7 @@ enum ShapeRules {
         }
     }
 
-    /// What `NSManagedObject` and `NSObject` have under these names, with another meaning.
+    /// Names that members of `NSManagedObject` and `NSObject` have already, with another meaning.
     private static let reserved: Set<String> = [
         "class", "superclass", "self", "hash", "description", "debugDescription", "zone", "isProxy", "isa",
         "objectID", "entity", "managedObjectContext", "hasChanges", "isInserted", "isUpdated", "isDeleted", "isFault",

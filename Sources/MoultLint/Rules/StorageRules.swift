@@ -1,6 +1,6 @@
 import MoultModel
 
-/// How values are stored and found: what costs time, and not data.
+/// The rules about how values are stored and found, which concern time and not data.
 enum StorageRules {
     static func externalStorage(_ version: LintVersion) -> [LintMatch] {
         version.model.entities.flatMap { entity in

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultPlan
 
-/// What Core Data refuses, or CloudKit cannot hold, when a store is mirrored to CloudKit.
+/// The rules about stores that are mirrored to CloudKit: what Core Data refuses then, or CloudKit cannot hold.
 enum SyncRules {
     static func unique(_ version: LintVersion) -> [LintMatch] {
         entities(version).flatMap { entity in

@@ -3,7 +3,7 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// What a step of a mirror has written to the store that follows.
+/// The changes that a step of a mirror has written to the store that follows, counted.
 package struct MirrorChanges: Sendable, Equatable {
     package var inserted: Int64 = 0
     package var updated: Int64 = 0

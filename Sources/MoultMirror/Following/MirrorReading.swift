@@ -4,7 +4,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// How a step of a mirror knows what was written.
+/// The means by which a step of a mirror knows what was written.
 package enum MirrorMeans: String, Sendable {
     /// The transactions of persistent history since the last step.
     case history
@@ -24,7 +24,7 @@ struct MirrorReading {
     private(set) var means = MirrorMeans.comparison
     /// The last transaction of the moment that was read; nil without history.
     private(set) var transaction: Int64?
-    /// How many objects are listed.
+    /// The number of objects that are listed.
     private(set) var listed: Int64 = 0
 
     init(_ connection: Connection, _ script: PartialScript, _ mark: MirrorMark) {

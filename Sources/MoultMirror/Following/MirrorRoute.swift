@@ -5,15 +5,15 @@ import MoultStore
 
 /// From which store to which a mirror goes at present, and by what mapping.
 struct MirrorRoute: Sendable {
-    /// Who is written to by apps.
+    /// The path of the store that apps write to.
     let primary: String
-    /// Who follows.
+    /// The path of the store that follows.
     let replica: String
     let from: ModelVersion
     let to: ModelVersion
     /// The one mapping of the way; nil if it takes more than that.
     let mapping: ResolvedMapping?
-    /// Why not single objects can be followed but only the whole store, in a sentence; nil if they can.
+    /// The reason why only the whole store can be followed and not single objects, in a sentence; nil if they can.
     let obstacle: String?
     /// Whether what the mapping does not fill stays as it is: on the way back.
     let keepsUnfilled: Bool

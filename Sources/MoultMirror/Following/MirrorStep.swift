@@ -1,7 +1,7 @@
 import MoultEngine
 import MoultStore
 
-/// What a step has read, ready to be written.
+/// The data that a step has read, ready to be written.
 struct MirrorStep {
     let means: MirrorMeans
     /// The database that holds the rows.

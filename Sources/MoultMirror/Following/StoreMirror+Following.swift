@@ -4,12 +4,12 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// What one step of a mirror has done.
+/// The result of one step of a mirror.
 package struct MirrorOutcome: Sendable, Equatable {
     package var means: MirrorMeans
     /// Rows of the store that follows.
     package var changes: MirrorChanges
-    /// Why every row had to be compared, in a sentence; nil if that was not so, or was wished for.
+    /// The reason why every row had to be compared, in a sentence; nil if that was not so, or was wished for.
     package var reason: String?
     package var seconds: Double
 }

@@ -68,7 +68,8 @@ extension StoreMirror {
         for name in gone ?? [] { _ = try? system.remove(Path.join(storage.folder, name)) }
     }
 
-    /// What an application keeps in the metadata of the one goes to the other; what says of which version it is stays.
+    /// Returns the present metadata with the application's entries of the source. The entries that identify the version
+    /// stay.
     private func merged(_ source: StoreMetadata, into present: StoreMetadata, _ route: MirrorRoute) -> StoreMetadata {
         var metadata = present
         for key in present.applicationEntries.keys where source.entries[key] == nil { metadata.entries[key] = nil }

@@ -5,8 +5,8 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// How far the store that follows is, kept in its own metadata under one key of an application's, so that it is written
-/// in the same transaction as the rows: after a crash the rows and the mark tell of one moment.
+/// The progress of the store that follows, kept in its own metadata under one application key, so that it is written in
+/// the same transaction as the rows: after a crash the rows and the mark tell of one moment.
 struct MirrorMark: Equatable {
     static let key = "MoultMirror"
 

@@ -2,10 +2,10 @@ import MoultEngine
 import MoultModel
 import MoultSystem
 
-/// What the sidecar of a mirrored store keeps of its mirror, in `mirror.json`: which stores, which mapping, and which of
-/// the two is written to by apps.
+/// The record of a mirror in the sidecar of the mirrored store, `mirror.json`: which stores, which mapping, and which
+/// of the two is written to by apps.
 ///
-/// How far the mirror is, is not here: the store that follows says so itself (``MirrorMark``).
+/// It does not hold the progress of the mirror: the store that follows keeps that itself (``MirrorMark``).
 package struct MirrorRecord: Sendable, Equatable {
     package enum State: String, Sendable {
         /// The second store is being made; whoever finds this has found a start that died.
@@ -32,9 +32,9 @@ package struct MirrorRecord: Sendable, Equatable {
     package var comparesAll = false
     /// Whether nothing that was written since the cut-over can be undone.
     package var isOneWay = false
-    /// What could not be undone at the cut-over, in sentences.
+    /// The changes that cannot be undone after the cut-over, in sentences.
     package var losses: [String] = []
-    /// What the caller was told to find the model and the mapping by, for the next call.
+    /// The caller's input for finding the model and the mapping, for the next call.
     package var input: [String: String] = [:]
     /// The configuration that the stores hold; nil where they hold all entities.
     package var configuration: String?

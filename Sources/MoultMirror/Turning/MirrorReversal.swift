@@ -8,9 +8,9 @@ import MoultPlan
 /// What the first store alone has is no loss: it keeps that as it is.
 struct MirrorReversal {
     private(set) var mapping = ResolvedMapping(entityMappings: [])
-    /// What is written to the second store alone and cannot be undone, in sentences.
+    /// The contents of the second store alone whose changes cannot be undone, in sentences.
     private(set) var losses: [String] = []
-    /// Why nothing can be undone, in sentences; empty where it can.
+    /// The reasons why nothing can be undone, in sentences; empty where it can.
     private(set) var obstacles: [String] = []
 
     private let forward: ResolvedMapping

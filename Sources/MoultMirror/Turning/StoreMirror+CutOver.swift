@@ -85,7 +85,7 @@ extension StoreMirror {
 // MARK: - Turning round
 
 extension StoreMirror {
-    /// Why nothing could be undone; empty where it can.
+    /// Returns the reasons why nothing could be undone; empty where it can.
     private func obstacles(to back: MirrorReversal?, of route: MirrorRoute) throws -> [String] {
         if let obstacle = try script(of: route, over: snapshot(of: store)).1 { return [obstacle] }
         guard let back else { return [Self.noWayBack] }

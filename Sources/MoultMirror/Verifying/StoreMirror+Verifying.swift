@@ -5,11 +5,11 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// What the full comparison of a mirror has shown.
+/// The result of the full comparison of a mirror.
 package struct MirrorVerification: Sendable, Equatable {
-    /// What was taken over before; nil if the store that follows could not be brought up to date.
+    /// The outcome of the step before the comparison; nil if the store that follows could not be brought up to date.
     package var outcome: MirrorOutcome?
-    /// Why it could not.
+    /// The reason why the store that follows could not be brought up to date; nil if it could.
     package var obstacle: String?
     package var differences: [Difference]
     /// Other things that differ: tables and indexes by name, metadata by key, files of external data.
@@ -84,7 +84,8 @@ extension StoreMirror {
             outcome: nil, obstacle: nil, differences: differences, others: others, rows: rows)
     }
 
-    /// What both have to agree on: all that a fresh migration makes; on the way back what the mapping fills.
+    /// Returns the tables and columns that both have to agree on: all that a fresh migration makes; on the way back
+    /// what the mapping fills.
     private func tables(of route: MirrorRoute, _ fresh: String, with still: String) throws -> [(
         name: String, columns: [String], numbers: [Int]
     )] {

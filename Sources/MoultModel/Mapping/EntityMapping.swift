@@ -1,8 +1,10 @@
-/// How the objects of one source entity become objects of one destination entity (`NSEntityMapping`).
+/// A mapping of the objects of one source entity to objects of one destination entity (`NSEntityMapping`).
 public struct EntityMapping: Sendable, Hashable {
-    /// What the expressions of other mappings call it; by default `BoatToShip`, for an added entity `Ship`.
+    /// The name by which expressions of other mappings refer to it; by default `BoatToShip`, for an added entity
+    /// `Ship`.
     public var name: String
-    /// What the mapping does with the objects; `undefined` until ``MappingModel/completed(from:to:)`` sets it.
+    /// The type of the mapping, by what it does with the objects; `undefined` until
+    /// ``MappingModel/completed(from:to:)`` sets it.
     public var type: EntityMappingType
     /// Its objects are taken without those of its sub-entities, which have mappings of their own. Nil for an added
     /// entity.
@@ -13,8 +15,8 @@ public struct EntityMapping: Sendable, Hashable {
     public var destinationEntityName: String?
     /// As ``sourceEntityVersionHash``, of the destination entity.
     public var destinationEntityVersionHash: [UInt8]?
-    /// Which of the source entity's objects the mapping takes; all where it is nil. With the source entity's name it
-    /// is what Core Data calls the source expression.
+    /// The predicate for the source entity's objects that the mapping takes; all where it is nil. With the source
+    /// entity's name it is what Core Data calls the source expression.
     public var sourcePredicate: Predicate?
     /// The name of the `EntityMigrationPolicy` that makes the objects; nil if the expressions say everything.
     public var entityMigrationPolicyClassName: String?
@@ -64,8 +66,8 @@ public struct EntityMapping: Sendable, Hashable {
 }
 
 extension EntityMapping {
-    /// What Core Data prints for the source expression: the fetch that gives the source objects; nil if the mapping
-    /// takes none.
+    /// The source expression as Core Data prints it: the fetch that gives the source objects; nil if the mapping takes
+    /// none.
     public var sourceExpressionFormat: String? {
         sourceEntityName.map { entity in
             let arguments = [entity, sourcePredicate?.format ?? "TRUEPREDICATE"].map {

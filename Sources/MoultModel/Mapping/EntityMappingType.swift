@@ -1,4 +1,4 @@
-/// What an entity mapping does, with the numbers of `NSEntityMappingType`.
+/// The type of an entity mapping, by what it does, with the numbers of `NSEntityMappingType`.
 public enum EntityMappingType: Int, Sendable, Hashable, CaseIterable {
     case undefined = 0
     /// A migration policy makes the objects.

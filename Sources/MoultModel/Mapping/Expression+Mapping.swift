@@ -1,4 +1,4 @@
-/// What the expressions of mapping models are made of.
+/// The building blocks of the expressions of mapping models.
 extension Expression {
     /// The selectors of the migration manager that give what became of source objects.
     public enum DestinationInstances: String, Sendable, CaseIterable {

@@ -29,8 +29,8 @@ package struct MappingDefaults: Sendable {
         return .source(name)
     }
 
-    /// What became of the destinations of the source's relationship of that name: by the one mapping that takes its
-    /// destination entity, or by any where there are several.
+    /// Returns the expression for the objects that the destinations of the source's relationship of that name became:
+    /// by the one mapping that takes its destination entity, otherwise by any.
     package func expression(forRelationship name: String, of mapping: EntityMapping) -> Expression? {
         guard let entity = mapping.sourceEntityName.flatMap(source.entity),
             let relationship = source.relationship(name, of: entity),

@@ -1,4 +1,4 @@
-/// How the objects of one version of a model become those of another, in the words of whoever wrote it
+/// A mapping of the objects of one version of a model to those of another, in the words of whoever wrote it
 /// (`NSMappingModel`): read from a mapping model file, or made in code.
 ///
 /// ```swift

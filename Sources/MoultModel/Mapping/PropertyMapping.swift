@@ -1,4 +1,4 @@
-/// Where the value of one destination property comes from (`NSPropertyMapping`).
+/// A mapping of one destination property, with the source of its value (`NSPropertyMapping`).
 public struct PropertyMapping: Sendable, Hashable {
     /// The destination's attribute or relationship.
     public var name: String

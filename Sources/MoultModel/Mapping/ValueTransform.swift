@@ -3,9 +3,9 @@
 /// An expression calls it as `FUNCTION($entityPolicy, "name", $source.first, $source.last)`, and so does a mapping made
 /// in code. Two transforms are equal where they are the same one.
 public final class ValueTransform: Sendable, Hashable {
-    /// What expressions call it; usually a selector, such as `cleanTitle:`.
+    /// The name by which expressions call it; usually a selector, such as `cleanTitle:`.
     public let name: String
-    /// What the body is made of, for whoever has no array of values.
+    /// The body as a closure over its arguments, for callers that have no array of values.
     package let call: @Sendable (any TransformArguments) throws -> AttributeValue?
 
     /// - Parameter body: is given one value for each argument, nil for none.

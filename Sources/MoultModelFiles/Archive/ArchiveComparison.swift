@@ -1,7 +1,8 @@
 import MoultModel
 import MoultPropertyList
 
-/// Where two compiled models differ, object for object, whatever the order in which their archives have the objects.
+/// The differences between two compiled models, object for object, whatever the order in which their archives have the
+/// objects.
 ///
 /// The version of the compiler is no part of a model and is not compared.
 package struct ArchiveComparison: Sendable {
@@ -143,6 +144,6 @@ private struct ArchiveText {
         "NSRelationshipDescription", "NSFetchedPropertyDescription", "NSExpressionDescription",
     ]
 
-    /// What sorts the elements of a set.
+    /// Returns the text by which the elements of a set are sorted.
     private func text(_ value: KeyedArchive.Value) -> String { plain(value)?.text ?? reference(value) ?? "" }
 }

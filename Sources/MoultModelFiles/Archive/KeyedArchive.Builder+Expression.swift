@@ -181,6 +181,6 @@ extension DecimalNumber {
     /// Eight words of sixteen bits, the least first, each in little-endian order.
     fileprivate var mantissaBytes: [UInt8] { (0..<16).map { UInt8(truncatingIfNeeded: mantissa >> (8 * $0)) } }
 
-    /// How many of the words are in use.
+    /// The number of the mantissa's sixteen-bit words that are in use.
     fileprivate var mantissaLength: Int { (128 - mantissa.leadingZeroBitCount + 15) / 16 }
 }

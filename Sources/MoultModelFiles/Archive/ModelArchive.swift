@@ -24,7 +24,7 @@ extension ManagedObjectModel {
     }
 }
 
-/// What compiled models write by number or bit.
+/// Numbers, bits, class names and keys that compiled models use.
 enum ModelArchive {
     /// `NSFlagsKey` of an attribute.
     static let externalBinaryDataFlag: Int64 = 4

@@ -38,7 +38,7 @@ extension ModelArchiveReader {
             userInfo: userInfo(of: value, place: place))
     }
 
-    /// What a composite attribute consists of, in order of declaration.
+    /// Reads the elements of a composite attribute, in order of declaration.
     private mutating func elements(
         of value: KeyedArchive.Value, place: String, depth: Int
     ) throws -> [AttributeDescription] {
@@ -123,7 +123,8 @@ extension ModelArchiveReader {
 
     // MARK: Fetch requests
 
-    /// What a fetch request says next to its entity and predicate, where it differs from a new request.
+    /// Returns the settings of a fetch request besides its entity and predicate, where they differ from a new
+    /// request's.
     mutating func options(of request: KeyedArchive.Value, place: String) -> [String: String] {
         var options: [String: String] = [:]
         for (key, name, usual) in FetchRequestOption.numbers {

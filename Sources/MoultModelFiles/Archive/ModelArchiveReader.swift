@@ -6,7 +6,8 @@ struct ModelArchiveReader {
     private let archive: KeyedArchive
     var findings: [Finding] = []
     private var reported: Set<String> = []
-    /// How many more elements of composite attributes are read: an archive may refer to one from many places.
+    /// The number of elements of composite attributes that may still be read: an archive may refer to one from many
+    /// places.
     var elementsLeft = 20_000
     /// Whether any entity has fetch indexes: then the older kinds of index only repeat them.
     private var hasFetchIndexes = false

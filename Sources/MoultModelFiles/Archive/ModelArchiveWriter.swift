@@ -36,7 +36,7 @@ struct ModelArchiveWriter {
     let model: ManagedObjectModel
     /// Whether entities repeat what they inherit, and their dictionary is Core Data's own kind.
     let isCache: Bool
-    /// What stands before a class name that begins with a dot.
+    /// The module that is put before a class name that begins with a dot.
     var module: String?
     var spelling = SourceSpelling()
     var compiler: CompilerVersion?
@@ -199,7 +199,8 @@ struct ModelArchiveWriter {
         return builder.array(references, isMutable: true)
     }
 
-    /// Where a compound index becomes a fetch index, Apple's compiler joins the names in a mutable string.
+    /// Returns the name of an index. Where a compound index becomes a fetch index, Apple's compiler joins the names in
+    /// a mutable string.
     private mutating func name(of index: FetchIndexDescription, in entity: EntityDescription) -> PropertyList {
         let name = builder.string(index.name)
         guard !isCache, index.elements.count > 1, !entity.fetchIndexes.contains(index) else { return name }

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// What a model source says beyond the model, and its compiled form keeps.
+/// Details of a model source that the model leaves out and its compiled form keeps.
 package struct SourceSpelling: Sendable {
     /// The defaults of decimal attributes as they are spelled, by `Entity.attribute`: of a zero, the compiler keeps the
     /// decimal places.
@@ -31,7 +31,7 @@ package struct SourceSpelling: Sendable {
     }
 }
 
-/// What Apple's compiler writes about itself into a compiled model.
+/// The version numbers that Apple's compiler writes about itself into a compiled model.
 package struct CompilerVersion: Sendable, Hashable {
     /// `CDMCompilerToolVersion`
     package let tool: Double

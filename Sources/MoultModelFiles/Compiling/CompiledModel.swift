@@ -60,7 +60,7 @@ package struct CompiledModel: Sendable {
     package static let endings: Set<String> = ["xcdatamodel", "xcdatamodeld"]
 }
 
-/// What became of one version: its archive and hashes, or errors.
+/// The outcome of compiling one version: its archive and hashes, or errors.
 private struct Outcome: Sendable {
     let name: String
     private(set) var version: (bytes: [UInt8], hashes: VersionHashes)?

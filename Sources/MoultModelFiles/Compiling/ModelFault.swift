@@ -4,7 +4,8 @@ import MoultModel
 package struct ModelFault: Sendable, Hashable {
     package enum Severity: String, Sendable { case warning, error }
 
-    /// What a compiler's option can silence, and what lint has a rule of its own for.
+    /// The kind of a fault: one that a compiler's option can silence, one that lint has a rule of its own for, or
+    /// another.
     package enum Kind: Sendable {
         case other, missingInverse, propertyCount, deleteRule
         /// It names an entity or a property that is not in the model.
@@ -40,7 +41,7 @@ extension ModelFault {
             file: file, line: Self.line(of: error.place, in: file), "\(error.message)\(cause) \(error.remedy)")
     }
 
-    /// What a reader noticed in a file.
+    /// Creates a warning from a finding of a reader about a file.
     init(_ finding: Finding, file: String) {
         let remedy = finding.remedy.isEmpty ? "" : " \(finding.remedy)"
         self.init(

@@ -28,7 +28,7 @@ package struct SourceFiles: Sendable {
         files = [("contents", try model.xmlContents(defaults: defaults))]
     }
 
-    /// What Xcode says of a file that it has written itself, for a model that came from none.
+    /// The attributes that Xcode gives a file that it has written itself, for a model that came from none.
     package static let documentDefaults = [
         "lastSavedToolsVersion": "24512", "systemVersion": "25C56", "minimumToolsVersion": "Automatic",
         "sourceLanguage": "Swift",

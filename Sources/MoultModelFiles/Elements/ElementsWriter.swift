@@ -191,7 +191,7 @@ private struct ElementsWriter {
         return fields
     }
 
-    /// What every element has. Xcode identifies those of a person by random numbers.
+    /// Returns the fields that every element has. Xcode identifies the elements that a person makes by random numbers.
     private mutating func named(_ name: String?, owner: PropertyList, identifiedBy path: String? = nil) -> Fields {
         let identifier = path.map { path in
             number(Digest.sha256(path.utf8).prefix(4).reduce(0) { $0 << 8 | Int($1) })
@@ -202,7 +202,7 @@ private struct ElementsWriter {
         ]
     }
 
-    /// What a property or a value of a stereotype has.
+    /// Returns the fields of a property, or of a value of a stereotype.
     private mutating func slot(
         _ name: String, owner: PropertyList, _ value: PropertyList, identifiedBy path: String? = nil
     ) -> Fields {
@@ -233,7 +233,7 @@ private struct ElementsWriter {
     }
 }
 
-/// What the model editor keeps of attributes and relationships alike.
+/// The settings that the model editor keeps of attributes and relationships alike.
 private protocol EditedProperty: PropertyDescription {
     var isIndexed: Bool { get }
     var isIndexedBySpotlight: Bool { get }

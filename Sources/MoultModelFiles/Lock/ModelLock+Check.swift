@@ -1,7 +1,7 @@
 import MoultModel
 
 extension ModelLock {
-    /// What has happened to the released versions of a model since they were locked.
+    /// Returns the findings about what has happened to the released versions of a model since they were locked.
     ///
     /// - `released-version-changed` (error): its hashes are others, so that stores of it are no longer recognised.
     /// - `released-version-changed-unhashed` (warning): something that hashes leave out differs.

@@ -77,7 +77,7 @@ package struct ModelLock: Sendable, Equatable {
 // MARK: - Place
 
 extension ModelLock {
-    /// Where the lock file of the model at a path lies, or would.
+    /// Returns the path of the lock file of the model at a path, whether or not there is one.
     package static func path(besideModelAt modelPath: String) -> String {
         isPlainFolder(modelPath) ? modelPath + "/" + fileName : folder(of: modelPath) + "/" + fileName
     }

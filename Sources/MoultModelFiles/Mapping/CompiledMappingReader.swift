@@ -43,7 +43,7 @@ struct CompiledMappingReader {
         return mapping
     }
 
-    /// What the fetch of a source expression asks for; nil if it is all objects.
+    /// Reads the predicate of the fetch in a source expression; nil if it asks for all objects.
     private func sourcePredicate(
         _ value: KeyedArchive.Value?, of entity: String?, place: String
     ) throws(MigrationError) -> Predicate? {

@@ -11,7 +11,7 @@ package struct MappingModelFile: Sendable {
     /// The versions that Xcode's form holds whole, as they were when the mapping was last edited; the files of these
     /// versions may have changed since. Nil for the compiled form, which has the hashes of the mapped entities only.
     package let versions: (source: ModelVersion, destination: ModelVersion)?
-    /// What was noticed while reading.
+    /// The findings from reading the file.
     package let findings: [Finding]
 
     /// Reads an `.xcmappingmodel` folder, the `xcmapping.xml` in one, or a compiled `.cdm`.
@@ -70,7 +70,7 @@ package struct MappingModelFile: Sendable {
 }
 
 extension MappingModelFile {
-    /// What the bytes of either form say.
+    /// The content of a mapping model, from the bytes of either form.
     package struct Content: Sendable {
         package var mapping = MappingModel()
         package var versions: (source: ModelVersion, destination: ModelVersion)?

@@ -44,7 +44,8 @@ struct OptimisedModel {
             "The optimised model is not the \(version.name) of the .mom next to it: \(others.joined(separator: ", ")).")
     }
 
-    /// What the two say of indexes is not compared: compilers have named the same ones in different ways.
+    /// Returns the names of the entities in which two models differ. Indexes are not compared: compilers have named the
+    /// same ones in different ways.
     private static func entities(of model: ManagedObjectModel, otherThanOf other: ManagedObjectModel) -> [String] {
         let names = Set((model.entities + other.entities).map(\.name))
         return names.filter { model.entity($0)?.withoutIndexes != other.entity($0)?.withoutIndexes }.sorted()

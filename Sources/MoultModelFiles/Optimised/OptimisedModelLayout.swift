@@ -4,14 +4,15 @@
 /// eight bytes lie at multiples of eight. After the signature come the offset and count of each section, in the order
 /// of ``OptimisedModelSections``.
 struct OptimisedModelLayout: Sendable {
-    /// What the file begins with, 64 bytes.
+    /// The first 64 bytes of the file.
     let signature: [UInt8]
-    /// How many kinds of properties are counted, and which of them are relationships; the first are attributes.
+    /// The number of kinds of properties that are counted, and the position of relationships among them; the first are
+    /// attributes.
     let kinds: Int
     let relationshipKind: Int
-    /// How many ranges of an entity's properties are kept, each by location and length.
+    /// The number of ranges of an entity's properties that are kept, each by location and length.
     let ranges: Int
-    /// How many numbers between an entity's flags and its name are zero in every known file.
+    /// The number of values between an entity's flags and its name that are zero in every known file.
     let reserved: Int
     /// Relationships have the indexed flag, whatever the model says.
     let marksRelationships: Bool

@@ -9,10 +9,10 @@ struct OptimisedModelSections {
     let wideTexts: [String]
     /// The version identifier, then the version hashes of entities and properties.
     let blobs: [[UInt8]]
-    /// How many maps from property names to positions there are. They repeat what entities say, and are not read.
+    /// The number of maps from property names to positions. They repeat what entities say, and are not read.
     let mapCount: Int
     let properties: Section
-    /// How many properties there are of each kind.
+    /// The number of properties of each kind.
     let kinds: [Int]
     let entities: Section
     /// Fetch request templates, of which there is none in a file that is read.
@@ -79,12 +79,12 @@ struct OptimisedModelSections {
         try Self.checkMaps(maps, in: bytes, before: properties.offset)
     }
 
-    /// How the entries of a pool lie in it.
+    /// The layout of the entries of a pool.
     private struct PoolForm {
         let name: String
         /// Of each entry.
         let alignment: Int
-        /// Where in the entry's header its length in bytes is; the rest of the header is empty.
+        /// The offset, in the entry's header, of its length in bytes; the rest of the header is empty.
         let lengthOffset: Int
         let header: Int
         /// Bytes after an entry that are not counted in its length.

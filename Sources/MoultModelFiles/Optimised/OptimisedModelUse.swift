@@ -1,6 +1,6 @@
 import MoultModel
 
-/// Which texts and data of an optimised model have been read.
+/// The texts and data of an optimised model that have been read.
 ///
 /// What a model says beyond the known (user info, configurations, renaming identifiers, validation rules) puts a text or
 /// data of its own into the file. One that nothing known names shows that something was not read.

@@ -5,7 +5,7 @@ package enum AnswersFile {
     /// The file in a plain folder of versions.
     package static let nameInFolder = "moult" + suffix
 
-    /// Where the answers of a model are kept, whether or not there are any.
+    /// Returns the path of the file for the answers of a model, whether or not there are any.
     package static func path(besideModelAt modelPath: String) -> String {
         let path = modelPath.count > 1 && modelPath.hasSuffix("/") ? String(modelPath.dropLast()) : modelPath
         let bundles = ["xcdatamodeld", "momd"]

@@ -28,7 +28,8 @@ extension [Finding] {
     }
 }
 
-/// What makes two findings of two versions one: the same sentence about the same part of the model.
+/// The identity of a finding among several versions: findings with the same sentence about the same part of the model
+/// are one.
 private struct Cause: Hashable {
     let code: String
     /// `Entity.property`, without the file and line.

@@ -8,11 +8,11 @@ package struct ModelBundle: Sendable {
     package let versions: [ModelVersion]
     /// The version the bundle calls current.
     package let currentName: String?
-    /// Why that is not known although one is marked.
+    /// The reason why that is not known although one is marked; nil otherwise.
     package private(set) var currentFault: MigrationError?
     /// The lock file that speaks of these models, if there is one.
     package let lock: ModelLock?
-    /// What was noticed while reading, and what the lock file says of it.
+    /// The findings from reading the models and from their lock file.
     package let findings: [Finding]
     /// The file of each version that was read from one, by the version's name.
     package private(set) var files: [String: String] = [:]
@@ -110,7 +110,7 @@ package struct ModelBundle: Sendable {
         }
     }
 
-    /// Where the optimised forms are not those of the versions next to them.
+    /// Returns a finding for each optimised form that differs from the version next to it.
     private static func optimisedFindings(_ optimised: [String], against versions: [ModelVersion]) -> [Finding] {
         optimised.compactMap { path in
             guard let version = versions.first(where: { $0.name == path.fileStem }) else { return nil }

@@ -7,13 +7,13 @@ import MoultPropertyList
     import Foundation
 #endif
 
-/// What a person's `--model PATH` turned out to be: the files of its versions and what is said about them there.
+/// The model at a person's `--model PATH`: the files of its versions and what is said about them there.
 struct ModelSource {
     /// Without a trailing slash.
     let path: String
     var files: [ModelFile]
     var currentName: String?
-    /// Why the current version is not known although one is marked.
+    /// The reason why the current version is not known although one is marked; nil otherwise.
     var currentFault: MigrationError?
     /// Of a `.momd`.
     var versionInfo: VersionInfo?

@@ -1,7 +1,8 @@
 import MoultModel
 import MoultPropertyList
 
-/// What the `VersionInfo.plist` of a `.momd` says: the current version, and the hashes that Apple's compiler computed.
+/// The contents of the `VersionInfo.plist` of a `.momd`: the current version, and the hashes that Apple's compiler
+/// computed.
 package struct VersionInfo: Sendable, Equatable {
     package var currentName: String?
     /// By version name.
@@ -35,7 +36,7 @@ package struct VersionInfo: Sendable, Equatable {
         return PropertyList.dictionary(entries).binary
     }
 
-    /// Where the list and the models next to it disagree.
+    /// Returns a finding for each disagreement of the list and the models next to it.
     ///
     /// - Parameter place: what the findings call the list.
     func findings(against versions: [ModelVersion], place: String) -> [Finding] {

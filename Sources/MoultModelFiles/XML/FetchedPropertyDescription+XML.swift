@@ -4,7 +4,7 @@ extension FetchedPropertyDescription {
     private static let knownAttributes: ModelKeySet = [
         .name, .optional, .transient, .elementID, .renamingIdentifier, .versionHashModifier, .syncable,
     ]
-    /// What Xcode calls the one fetch request of a fetched property.
+    /// The name that Xcode gives the one fetch request of a fetched property.
     private static let requestName = "fetchedPropertyFetchRequest"
 
     /// Reads `<fetchedProperty>` with the `<fetchRequest>` inside it.

@@ -6,9 +6,9 @@ struct MarkupElement: Sendable {
     let name: String
     /// In the order of the file.
     let attributes: [(key: ModelKey, value: String)]
-    /// Those whose names are no `ModelKey`.
+    /// The attributes whose names are no `ModelKey`.
     let otherAttributes: [(name: String, value: String)]
-    /// Where its start tag begins.
+    /// The line on which its start tag begins.
     let line: Int
     let children: [MarkupElement]
 
@@ -26,7 +26,7 @@ struct MarkupElement: Sendable {
         children = element.children.map(MarkupElement.init)
     }
 
-    /// How deep the elements of a model file may be nested.
+    /// The greatest depth to which the elements of a model file may be nested.
     static let depthLimit = 64
 
     /// The root element of a model file.

@@ -14,7 +14,7 @@ package final class SharedEntities: Sendable {
 
     package init() {}
 
-    /// How many different entities were read.
+    /// The number of different entities that were read.
     package var count: Int { known.withLock { $0.count } }
 
     /// - Returns: nil for an entity that is not well-formed, that is not valid, or that has a finding. Its file must be

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// What a model file holds that Moult does not know: counted, so that a new switch of Xcode's on five hundred
+/// The content of a model file that Moult does not know: counted, so that a new switch of Xcode's on five hundred
 /// attributes is one finding.
 struct UnknownMarkup {
     private struct Occurrence {

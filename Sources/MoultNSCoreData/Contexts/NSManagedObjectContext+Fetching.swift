@@ -4,7 +4,7 @@ import MoultModel
 import MoultObjects
 
 extension NSManagedObjectContext {
-    /// What a request finds, unsaved changes included unless it says otherwise.
+    /// Returns the results of a request, unsaved changes included unless it says otherwise.
     ///
     /// - Throws: an `NSError` for a predicate or key that the store cannot answer.
     public func fetch<Result>(_ request: NSFetchRequest<Result>) throws -> [Result] {
@@ -16,7 +16,7 @@ extension NSManagedObjectContext {
         }
     }
 
-    /// How many objects a request finds.
+    /// Returns the number of objects that a request finds.
     public func count<Result>(for request: NSFetchRequest<Result>) throws -> Int {
         try cocoaErrors {
             try base.inTurn { try $0.count(try objectFetch(request)) }

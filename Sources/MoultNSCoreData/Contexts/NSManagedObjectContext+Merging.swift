@@ -78,7 +78,7 @@ extension NSManagedObjectContext {
         }
     }
 
-    /// What another context over the same stores has saved and this one has merged by itself.
+    /// Announces the changes that another context over the same stores has saved and this one has merged by itself.
     func takeIn(_ notification: Notification) {
         guard let sender = notification.object as? NSManagedObjectContext, sender !== self,
             automaticallyMergesChangesFromParent, let info = notification.userInfo,

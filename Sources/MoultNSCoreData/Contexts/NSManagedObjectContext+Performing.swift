@@ -43,7 +43,7 @@ extension NSManagedObjectContext {
     /// The context whose block is running.
     @TaskLocal static var current: NSManagedObjectContext?
 
-    /// What a block has changed is announced at its end, as at the end of an event.
+    /// Runs a block, and announces its changes at its end, as at the end of an event.
     private func run<Result, Failure: Error>(_ block: () throws(Failure) -> Result) throws(Failure) -> Result {
         turns += 1
         defer { turns -= 1 }

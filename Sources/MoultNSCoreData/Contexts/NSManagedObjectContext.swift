@@ -26,13 +26,13 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     weak var migration: MigrationFace?
     /// Whether an object is being made whose face comes later.
     var isMakingObject = false
-    /// How many blocks of `perform` are running, one in another.
+    /// The number of blocks of `perform` that are running, one in another.
     var turns = 0
     /// Objects with changes since the last save, which may have values of their own.
     var kept: Set<NSManagedObject> = []
     /// Every object that was given out, where all are to be kept.
     var retained: Set<NSManagedObject>?
-    /// What was touched since the last notification of changes.
+    /// The objects that were touched since the last notification of changes.
     var touched: Set<NSManagedObject> = []
     var announced: (inserted: Set<NSManagedObject>, deleted: Set<NSManagedObject>) = ([], [])
 
@@ -109,12 +109,12 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
             base.mergePolicy = policy.moult
         }
     }
-    /// What the context is called in persistent history.
+    /// The name of the context in persistent history.
     open var name: String? {
         get { base.name }
         set { base.name = newValue }
     }
-    /// Who is named in persistent history as the author of a save.
+    /// The transaction author that persistent history records for a save.
     open var transactionAuthor: String? {
         get { base.transactionAuthor }
         set { base.transactionAuthor = newValue }

@@ -27,7 +27,7 @@ open class NSMergeConflict: NSObject, @unchecked Sendable {
         newVersionNumber == 0 ? nil : sourceObject.snapshot(conflict.stored)
     }
 
-    /// What differs, in one sentence.
+    /// A sentence that says what differs.
     open override var description: String { conflict.description }
 }
 
@@ -55,7 +55,7 @@ open class NSConstraintConflict: NSObject, @unchecked Sendable {
     /// The attributes of each as they are in the context, by name.
     open var conflictingSnapshots: [[AnyHashable: Any]] { conflictingObjects.map { $0.snapshot([:]) } }
 
-    /// What differs, in one sentence.
+    /// A sentence that says what differs.
     open override var description: String { conflict.description }
 }
 

@@ -4,7 +4,7 @@
 import Foundation
 import MoultCoreData
 
-/// What a save does where the store holds something else by now, with Core Data's numbers.
+/// The kind of a merge policy: what a save does where the store holds something else by now, with Core Data's numbers.
 public enum NSMergePolicyType: UInt, Sendable {
     case errorMergePolicyType = 0
     case mergeByPropertyStoreTrumpMergePolicyType = 1
@@ -13,12 +13,12 @@ public enum NSMergePolicyType: UInt, Sendable {
     case rollbackMergePolicyType = 4
 }
 
-/// What a save does where the store holds something else by now.
+/// A policy for a save where the store holds something else by now.
 ///
 /// A subclass can look at the conflicts in ``resolve(mergeConflicts:)``, change the objects, and throw to refuse them.
 /// What it is made with decides the rest.
 open class NSMergePolicy: NSObject, @unchecked Sendable {
-    /// What the policy does.
+    /// The kind of the policy, which says what it does.
     public let mergeType: NSMergePolicyType
 
     /// A policy of a kind.
@@ -26,9 +26,9 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
 
     /// Nothing is saved, and the save throws.
     public static let error = NSMergePolicy(merge: .errorMergePolicyType)
-    /// What the store got since stays.
+    /// Property by property, the store's newer values stay; other changes are saved.
     public static let mergeByPropertyStoreTrump = NSMergePolicy(merge: .mergeByPropertyStoreTrumpMergePolicyType)
-    /// What was changed here is saved.
+    /// Property by property, the changes made here are saved; the rest is taken from the store.
     public static let mergeByPropertyObjectTrump = NSMergePolicy(merge: .mergeByPropertyObjectTrumpMergePolicyType)
     /// The whole object as it is here is saved.
     public static let overwrite = NSMergePolicy(merge: .overwriteMergePolicyType)
@@ -69,9 +69,9 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
 
 /// Nothing is saved, and the save throws.
 public let NSErrorMergePolicy = NSMergePolicy.error
-/// What the store got since stays.
+/// Property by property, the store's newer values stay; other changes are saved.
 public let NSMergeByPropertyStoreTrumpMergePolicy = NSMergePolicy.mergeByPropertyStoreTrump
-/// What was changed here is saved.
+/// Property by property, the changes made here are saved; the rest is taken from the store.
 public let NSMergeByPropertyObjectTrumpMergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
 /// The whole object as it is here is saved.
 public let NSOverwriteMergePolicy = NSMergePolicy.overwrite

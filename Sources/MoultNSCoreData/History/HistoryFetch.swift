@@ -1,13 +1,13 @@
 import Foundation
 import MoultModel
 
-/// What a fetch finds in history.
+/// A fetch of transactions or changes from history.
 struct HistoryFetch {
     private let kind: Kind
     private let condition: (predicate: MoultModel.Predicate, variables: [String: ExpressionValue])?
     private let limit: Int
 
-    /// What is fetched, with the keys of its predicates. The names are those of Core Data's entities.
+    /// The kind of records to fetch, with the keys for predicates. The names are those of Core Data's entities.
     private enum Kind: String {
         case transaction = "TRANSACTION"
         case change = "CHANGE"
@@ -29,7 +29,7 @@ struct HistoryFetch {
             }
         }
 
-        /// What a predicate may use.
+        /// The key paths that a predicate may use.
         var keyPaths: [String] {
             let own = keys.map(\.key)
             return self == .change ? own + Kind.transaction.keys.map { "transaction.\($0.key)" } : own
@@ -108,7 +108,7 @@ extension NSPersistentHistoryTransaction {
         return values
     }
 
-    /// What a fetch of transactions may ask for.
+    /// The entity of transactions, with the attributes that a fetch of them may ask for.
     public class var entityDescription: NSEntityDescription? { HistoryFetch.transactions() }
     /// The same.
     public class func entityDescription(with context: NSManagedObjectContext) -> NSEntityDescription? {
@@ -127,7 +127,7 @@ extension NSPersistentHistoryChange {
         ]
     }
 
-    /// What a fetch of changes may ask for.
+    /// The entity of changes, with the attributes that a fetch of them may ask for.
     public class var entityDescription: NSEntityDescription? { HistoryFetch.changes() }
     /// The same.
     public class func entityDescription(with context: NSManagedObjectContext) -> NSEntityDescription? {

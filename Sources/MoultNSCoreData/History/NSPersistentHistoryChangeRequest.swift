@@ -2,7 +2,7 @@ import Foundation
 import MoultModel
 import MoultObjects
 
-/// What a request of history gives, with Core Data's numbers.
+/// The kind of result of a history request, with Core Data's numbers.
 public enum NSPersistentHistoryResultType: Int, Sendable {
     case statusOnly = 0
     case objectIDs
@@ -14,12 +14,12 @@ public enum NSPersistentHistoryResultType: Int, Sendable {
 
 /// Asks for the persistent history of a coordinator's stores, or deletes some of it.
 open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
-    /// What ``NSPersistentHistoryResult/result`` is.
+    /// The kind of ``NSPersistentHistoryResult/result``.
     open var resultType = NSPersistentHistoryResultType.transactionsAndChanges
     /// The position that the request was made with.
     public let token: NSPersistentHistoryToken?
-    /// Which transactions or changes are given; all for nil. It is a fetch of ``NSPersistentHistoryTransaction`` or of
-    /// ``NSPersistentHistoryChange``, with a predicate and a limit. The order is that of the saves.
+    /// The fetch that selects transactions or changes; nil for all. It is a fetch of ``NSPersistentHistoryTransaction``
+    /// or of ``NSPersistentHistoryChange``, with a predicate and a limit. The order is that of the saves.
     open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>?
     private let bound: Bound
 
@@ -128,9 +128,9 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
     }
 }
 
-/// What a request of history gives.
+/// The result of a history request.
 open class NSPersistentHistoryResult: NSPersistentStoreResult {
-    /// What was asked for.
+    /// The kind of result that was asked for.
     public let resultType: NSPersistentHistoryResultType
     /// Transactions, changes, identities, a number, or `true`.
     public let result: Any?

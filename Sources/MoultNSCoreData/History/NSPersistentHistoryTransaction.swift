@@ -2,7 +2,7 @@ import Foundation
 import MoultModel
 import MoultObjects
 
-/// What a change did to an object, with Core Data's numbers.
+/// The kind of change to an object, with Core Data's numbers.
 public enum NSPersistentHistoryChangeType: Int, Sendable {
     case insert = 0
     case update = 1
@@ -13,7 +13,7 @@ public enum NSPersistentHistoryChangeType: Int, Sendable {
 open class NSPersistentHistoryTransaction: NSObject, @unchecked Sendable {
     private let record: HistoryRecord
     private let store: UUID
-    /// What the save did with each object; nil where only transactions were asked for.
+    /// The changes of the save, one for each object; nil where only transactions were asked for.
     public let changes: [NSPersistentHistoryChange]?
 
     init(_ record: HistoryRecord, _ store: UUID, hasChanges: Bool = true) {
@@ -47,7 +47,7 @@ open class NSPersistentHistoryTransaction: NSObject, @unchecked Sendable {
     open var author: String? { record.author }
     /// The position after the transaction.
     open var token: NSPersistentHistoryToken { NSPersistentHistoryToken([store.uuidString: record.number]) }
-    /// What ``NSManagedObjectContext/mergeChanges(fromContextDidSave:)`` takes.
+    /// Returns the notification that ``NSManagedObjectContext/mergeChanges(fromContextDidSave:)`` takes.
     open func objectIDNotification() -> Notification {
         func ids(_ kind: HistoryRecord.Change.Kind) -> Set<NSManagedObjectID> {
             Set(record.changes.filter { $0.kind == kind }.map(\.object))
@@ -75,11 +75,11 @@ open class NSPersistentHistoryChange: NSObject, @unchecked Sendable {
     open var changeID: Int64 { change.number }
     /// The object.
     open var changedObjectID: NSManagedObjectID { change.object }
-    /// What was done to it.
+    /// The kind of change.
     open var changeType: NSPersistentHistoryChangeType {
         NSPersistentHistoryChangeType(rawValue: Int(change.kind.rawValue)) ?? .update
     }
-    /// What history has kept of a deleted object.
+    /// The values that history has kept of a deleted object.
     open var tombstone: [AnyHashable: Any]? {
         change.kind == .delete ? change.tombstone.compactMapValues(foundationValue) : nil
     }

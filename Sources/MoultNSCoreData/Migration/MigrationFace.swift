@@ -11,7 +11,7 @@ final class MigrationFace {
     let sourceContext: NSManagedObjectContext
     let destinationContext: NSManagedObjectContext
     var mapping = NSEntityMapping()
-    /// What calls the policy that is called.
+    /// The bridge that calls the current policy.
     weak var bridge: PolicyBridge?
     private let models: (source: NSManagedObjectModel, destination: NSManagedObjectModel)
     private var shown: [Key: Shown] = [:]

@@ -82,7 +82,7 @@ extension NSMigrationManager {
         }
     }
 
-    /// What the mapping of that name has made of source objects.
+    /// Returns the objects that the mapping of that name has made of source objects.
     public func destinationInstances(
         forEntityMappingName mappingName: String, sourceInstances: [NSManagedObject]?
     ) -> [NSManagedObject] {

@@ -2,7 +2,7 @@ import Foundation
 import MoultCoreData
 import MoultModel
 
-/// What an entity mapping does, with Core Data's numbers.
+/// The operation of an entity mapping, with Core Data's numbers.
 public enum NSEntityMappingType: UInt, Sendable {
     case undefinedEntityMappingType = 0
     case customEntityMappingType = 1
@@ -12,7 +12,7 @@ public enum NSEntityMappingType: UInt, Sendable {
     case transformEntityMappingType = 5
 }
 
-/// How the objects of one version become those of another.
+/// The mapping from the objects of one version to those of another.
 open class NSMappingModel: NSObject {
     /// The mappings of the entities.
     open var entityMappings: [NSEntityMapping]!
@@ -60,12 +60,12 @@ open class NSMappingModel: NSObject {
     var value: MappingModel { MappingModel(entityMappings.map(\.value)) }
 }
 
-/// How the objects of one entity become those of another.
+/// The mapping from the objects of one entity to those of another.
 open class NSEntityMapping: NSObject {
     private var kept: EntityMapping
-    /// Where the values of attributes come from.
+    /// The mappings that give the values of attributes.
     open var attributeMappings: [NSPropertyMapping]?
-    /// Where the destinations of relationships come from.
+    /// The mappings that give the destinations of relationships.
     open var relationshipMappings: [NSPropertyMapping]?
 
     /// A mapping without entities.
@@ -84,12 +84,12 @@ open class NSEntityMapping: NSObject {
         return value
     }
 
-    /// What other mappings call it.
+    /// The name by which other mappings refer to it.
     open var name: String! {
         get { kept.name }
         set { kept.name = newValue ?? "" }
     }
-    /// What it does with the objects.
+    /// The operation that it performs on the objects.
     open var mappingType: NSEntityMappingType {
         get { NSEntityMappingType(rawValue: UInt(kept.type.rawValue)) ?? .undefinedEntityMappingType }
         set { kept.type = EntityMappingType(rawValue: Int(newValue.rawValue)) ?? .undefined }
@@ -126,7 +126,7 @@ open class NSEntityMapping: NSObject {
     }
 }
 
-/// Where the value of one property comes from.
+/// The mapping of one property: where its value comes from.
 open class NSPropertyMapping: NSObject {
     /// The property of the destination.
     open var name: String?

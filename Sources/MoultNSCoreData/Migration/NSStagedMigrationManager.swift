@@ -43,7 +43,7 @@ open class NSMigrationStage: NSObject, @unchecked Sendable {
 
     init(_ base: MigrationStage) { self.base = base }
 
-    /// What plans and errors call it.
+    /// The name of the stage in plans and errors.
     open var label: String? {
         get { base.label }
         set { base.label = newValue }
@@ -64,7 +64,7 @@ open class NSLightweightMigrationStage: NSMigrationStage, @unchecked Sendable {
 
 /// An edge with code before and after its inferred mapping.
 open class NSCustomMigrationStage: NSMigrationStage, @unchecked Sendable {
-    /// What changes the objects of a store.
+    /// A closure that changes the objects of a store.
     public typealias Handler = (NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void
     /// The version that the stage starts from.
     public let currentModel: NSManagedObjectModelReference

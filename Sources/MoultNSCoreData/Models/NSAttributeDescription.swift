@@ -6,7 +6,7 @@ import MoultModel
 open class NSAttributeDescription: NSPropertyDescription {
     /// The type, with Core Data's numbers.
     open var attributeType = NSAttributeType.undefinedAttributeType { willSet { owner?.willChange() } }
-    /// What new objects begin with.
+    /// The value that new objects begin with.
     open var defaultValue: Any? { willSet { owner?.willChange() } }
     /// The class of a transformable's value.
     open var attributeValueClassName: String? { willSet { owner?.willChange() } }
@@ -60,7 +60,7 @@ open class NSAttributeDescription: NSPropertyDescription {
         public static let uuid = AttributeType(rawValue: 1100)
         /// A URI.
         public static let uri = AttributeType(rawValue: 1200)
-        /// What a transformer makes of bytes.
+        /// A value that a transformer makes of bytes.
         public static let transformable = AttributeType(rawValue: 1800)
         /// An identity; nothing is stored.
         public static let objectID = AttributeType(rawValue: 2000)
@@ -142,7 +142,7 @@ open class NSAttributeDescription: NSPropertyDescription {
 
 /// An attribute that the store computes from an expression.
 open class NSDerivedAttributeDescription: NSAttributeDescription {
-    /// What computes the value, such as `canonical:(name)` or `items.@count`.
+    /// The expression that computes the value, such as `canonical:(name)` or `items.@count`.
     open var derivationExpression: NSExpression? { willSet { owner?.willChange() } }
 
     override var derivation: AttributeDescription.Derivation? {

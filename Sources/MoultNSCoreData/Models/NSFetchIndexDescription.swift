@@ -39,7 +39,7 @@ open class NSFetchIndexDescription: NSObject {
     open var name: String
     /// Its columns, in their order.
     open var elements: [NSFetchIndexElementDescription]
-    /// Which rows the index is over; nil for all.
+    /// The predicate that selects the rows of the index; nil for all.
     open var partialIndexPredicate: NSPredicate?
 
     /// An index over the columns.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What attributes, relationships, fetched properties and computed values have in common.
+/// The common base of attributes, relationships, fetched properties and computed values.
 open class NSPropertyDescription: NSObject {
     weak var owner: NSEntityDescription?
     /// The name, unique among the entity's properties.

@@ -7,7 +7,7 @@ open class NSRelationshipDescription: NSPropertyDescription {
     open weak var destinationEntity: NSEntityDescription? { willSet { owner?.willChange() } }
     /// The relationship that leads back.
     open weak var inverseRelationship: NSRelationshipDescription? { willSet { owner?.willChange() } }
-    /// What happens to the destinations when an object is deleted.
+    /// The rule for the destinations when an object is deleted.
     open var deleteRule = NSDeleteRule.nullifyDeleteRule { willSet { owner?.willChange() } }
     /// The least number of destinations; 0 for no limit.
     open var minCount = 0 { willSet { owner?.willChange() } }
@@ -51,7 +51,7 @@ open class NSRelationshipDescription: NSPropertyDescription {
 
 /// A stored query that hangs on an entity.
 open class NSFetchedPropertyDescription: NSPropertyDescription {
-    /// What it finds; `$FETCH_SOURCE` is the object itself.
+    /// The request that finds its objects; `$FETCH_SOURCE` is the object itself.
     open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? { willSet { owner?.willChange() } }
 
     convenience init(_ value: FetchedPropertyDescription) {
@@ -79,7 +79,7 @@ open class NSFetchedPropertyDescription: NSPropertyDescription {
 
 /// A column of dictionary results that is computed.
 open class NSExpressionDescription: NSPropertyDescription {
-    /// What computes the value.
+    /// The expression that computes the value.
     open var expression: NSExpression?
     /// The type of the value; the store says it by itself, so it may be left out.
     open var expressionResultType = NSAttributeType.undefinedAttributeType

@@ -50,7 +50,7 @@ enum TypedValue {
         return nil
     }
 
-    /// What stands for a value that is not there.
+    /// Returns the value that stands for a missing one.
     private static func empty<Value>(_ type: Value.Type) -> Value? {
         if let optional = type as? any OptionalValue.Type { return optional.none as? Value }
         switch type {

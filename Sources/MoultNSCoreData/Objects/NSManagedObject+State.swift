@@ -35,21 +35,21 @@ extension NSManagedObject {
         isInserted || changedValues().keys.contains { entity.propertiesByName[$0]?.isTransient == false }
     }
 
-    /// What was set since the last save and differs from it.
+    /// Returns the values that were set since the last save and differ from the saved ones.
     public func changedValues() -> [String: Any] {
         orRaise("\(type(of: self)).changedValues()") {
             (try base?.changedValues() ?? [:]).mapValues { publicValue($0) ?? NSNull() }
         }
     }
-    /// What the stored properties that have changed since the context last posted
-    /// ``NSManagedObjectContext/didChangeObjectsNotification`` held before; the observers of that notification still get
-    /// it. Nil values are `NSNull`.
+    /// Returns the earlier values of the stored properties that have changed since the context last posted
+    /// ``NSManagedObjectContext/didChangeObjectsNotification``; the observers of that notification still get them. Nil
+    /// values are `NSNull`.
     public func changedValuesForCurrentEvent() -> [String: Any] {
         orRaise("\(type(of: self)).changedValuesForCurrentEvent()") {
             (try base?.valuesBeforeEvent() ?? [:]).mapValues { publicValue($0) ?? NSNull() }
         }
     }
-    /// What the store holds of these properties.
+    /// Returns the values that the store holds of these properties.
     public func committedValues(forKeys keys: [String]?) -> [String: Any] {
         orRaise("\(type(of: self)).committedValues(forKeys:)") {
             (try base?.committedValues(forKeys: keys) ?? [:]).mapValues { publicValue($0) ?? NSNull() }

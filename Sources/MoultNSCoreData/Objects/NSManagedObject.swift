@@ -3,7 +3,7 @@ import MoultCoreData
 import MoultModel
 import MoultObjects
 
-/// What has changed an object without setting its values one by one.
+/// The events that change an object without setting its values one by one.
 public struct NSSnapshotEventType: OptionSet, Sendable {
     /// Core Data's number.
     public let rawValue: UInt

@@ -13,7 +13,7 @@ public struct NSManagedSet: Sequence {
 
     /// The present destinations.
     public var allObjects: [Any] { objects }
-    /// How many there are.
+    /// The number of destinations.
     public var count: Int { objects.count }
     /// Whether the object is among them.
     public func contains(_ object: Any) -> Bool { objects.contains { $0 === object as AnyObject } }
@@ -58,7 +58,7 @@ public struct NSManagedOrderedSet: Sequence {
 
     /// The present destinations, in their order.
     public var array: [Any] { objects }
-    /// How many there are.
+    /// The number of destinations.
     public var count: Int { objects.count }
     /// The destination at a place.
     public subscript(place: Int) -> Any { objects[place] }

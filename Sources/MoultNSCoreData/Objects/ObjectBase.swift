@@ -1,7 +1,7 @@
 import Foundation
 import MoultCoreData
 
-/// What a context of MoultCoreData holds for a ``NSManagedObject``; it passes everything on to that.
+/// The object that a context of MoultCoreData holds for a ``NSManagedObject``; it passes everything on to that.
 final class ObjectBase: ManagedObject {
     private weak var held: NSManagedObject?
     /// An object that is announced to others may be asked for on two threads at a time.
@@ -45,7 +45,7 @@ final class ObjectBase: ManagedObject {
     func checkForDelete() throws { try super.validateForDelete() }
 }
 
-/// What a context makes an object of; only a context can.
+/// The handle that an object is made of, mostly by a context; an app cannot create one.
 public struct NSManagedObjectHandle {
     /// Nil for an object that is only asked which keys it reads, or has no context yet.
     let base: ObjectBase?

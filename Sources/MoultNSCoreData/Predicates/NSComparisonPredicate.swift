@@ -10,14 +10,14 @@ open class NSComparisonPredicate: NSPredicate {
     public let leftExpression: NSExpression
     /// The expression on the right.
     public let rightExpression: NSExpression
-    /// How the two are compared.
+    /// The operator that compares the two.
     public let predicateOperatorType: Operator
     /// Whether it must hold for the value itself, for all values or for any.
     public let comparisonPredicateModifier: Modifier
-    /// How texts are compared.
+    /// The options for comparing texts.
     public let options: Options
 
-    /// How two values are compared, with Core Data's numbers.
+    /// The operator of a comparison of two values, with Core Data's numbers.
     public enum Operator: Int, Sendable {
         case lessThan = 0
         case lessThanOrEqualTo = 1
@@ -41,7 +41,7 @@ open class NSComparisonPredicate: NSPredicate {
         case any = 2
     }
 
-    /// How two texts are compared.
+    /// The options for comparing two texts.
     public struct Options: OptionSet, Sendable {
         /// The bits, with Core Data's numbers.
         public let rawValue: Int

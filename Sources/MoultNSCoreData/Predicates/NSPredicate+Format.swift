@@ -47,7 +47,7 @@ extension NSPredicate {
         }
     }
 
-    /// What a store can answer.
+    /// Returns the predicate in the form that a store can answer, with the values of its variables.
     ///
     /// - Throws: `fetchUnsupported` for a block, which no store can answer.
     func moult(

@@ -1,7 +1,7 @@
 import Foundation
 import MoultModel
 
-/// What a predicate is evaluated for outside a store: an object, a dictionary, or a plain value.
+/// The subject of a predicate that is evaluated outside a store: an object, a dictionary, or a plain value.
 struct PredicateSubject {
     private let value: Any?
 

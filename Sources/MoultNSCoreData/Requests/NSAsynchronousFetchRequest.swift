@@ -2,11 +2,11 @@ import Foundation
 
 /// A fetch that is carried out later, in the context's turn.
 open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
-    /// What is fetched.
+    /// The request that is fetched.
     public let fetchRequest: NSFetchRequest<ResultType>
     /// Called with the result, in the context's turn.
     public let completionBlock: ((NSAsynchronousFetchResult<ResultType>) -> Void)?
-    /// How many results are expected, for a progress.
+    /// The expected number of results, for a progress.
     open var estimatedResultCount = 0
 
     /// A fetch with a block that gets its result.
@@ -19,13 +19,13 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
     }
 }
 
-/// What an asynchronous fetch gives.
+/// The result of an asynchronous fetch.
 open class NSAsynchronousFetchResult<ResultType>: NSPersistentStoreResult {
     /// The request.
     public let fetchRequest: NSAsynchronousFetchRequest<ResultType>
-    /// What was found; nil until the fetch is done, and if it failed.
+    /// The results that were found; nil until the fetch is done, and if it failed.
     open internal(set) var finalResult: [ResultType]?
-    /// Why the fetch failed.
+    /// The error with which the fetch failed.
     open internal(set) var operationError: (any Error)?
 
     init(_ request: NSAsynchronousFetchRequest<ResultType>) { fetchRequest = request }

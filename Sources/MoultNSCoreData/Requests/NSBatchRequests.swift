@@ -3,18 +3,18 @@ import MoultCoreData
 import MoultModel
 import MoultObjects
 
-/// What a batch insertion gives.
+/// The kind of result of a batch insertion.
 public enum NSBatchInsertRequestResultType: UInt, Sendable {
     case statusOnly = 0
     case objectIDs, count
 }
-/// What a batch update gives.
+/// The kind of result of a batch update.
 public enum NSBatchUpdateRequestResultType: UInt, Sendable {
     case statusOnlyResultType = 0
     case updatedObjectIDsResultType
     case updatedObjectsCountResultType
 }
-/// What a batch deletion gives.
+/// The kind of result of a batch deletion.
 public enum NSBatchDeleteRequestResultType: UInt, Sendable {
     case resultTypeStatusOnly = 0
     case resultTypeObjectIDs
@@ -25,7 +25,7 @@ public enum NSBatchDeleteRequestResultType: UInt, Sendable {
 open class NSBatchInsertRequest: NSPersistentStoreRequest {
     /// The entity of the new objects.
     public let entityName: String
-    /// What ``NSBatchInsertResult/result`` is.
+    /// The kind of ``NSBatchInsertResult/result``.
     open var resultType = NSBatchInsertRequestResultType.statusOnly
     private let next: (NSManagedObjectContext) throws -> [String: Any]?
 
@@ -92,9 +92,9 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
     }
 }
 
-/// What a batch insertion has done.
+/// The result of a batch insertion.
 open class NSBatchInsertResult: NSPersistentStoreResult {
-    /// What was asked for.
+    /// The kind of result that was asked for.
     public let resultType: NSBatchInsertRequestResultType
     /// `true`, the identities, or a number.
     public let result: Any?
@@ -109,13 +109,13 @@ open class NSBatchInsertResult: NSPersistentStoreResult {
 open class NSBatchUpdateRequest: NSPersistentStoreRequest {
     /// The entity of the objects that are changed.
     public let entityName: String
-    /// Which objects are changed; nil for all of the entity.
+    /// The predicate that selects the objects to change; nil for all of the entity.
     open var predicate: NSPredicate?
-    /// What is set: values or ``NSExpression``s, by names or properties.
+    /// The values to set, or ``NSExpression``s for them, by names or properties.
     open var propertiesToUpdate: [AnyHashable: Any]?
     /// Whether objects of sub-entities are changed too.
     open var includesSubentities = true
-    /// What ``NSBatchUpdateResult/result`` is.
+    /// The kind of ``NSBatchUpdateResult/result``.
     open var resultType = NSBatchUpdateRequestResultType.statusOnlyResultType
 
     /// A request that changes nothing until ``propertiesToUpdate`` is set.
@@ -147,9 +147,9 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
     }
 }
 
-/// What a batch update has done.
+/// The result of a batch update.
 open class NSBatchUpdateResult: NSPersistentStoreResult {
-    /// What was asked for.
+    /// The kind of result that was asked for.
     public let resultType: NSBatchUpdateRequestResultType
     /// `true`, the identities, or a number.
     public let result: Any?
@@ -166,9 +166,9 @@ open class NSBatchUpdateResult: NSPersistentStoreResult {
 
 /// Deletes rows without making objects of them.
 open class NSBatchDeleteRequest: NSPersistentStoreRequest {
-    /// Which objects are deleted.
+    /// The request that finds the objects to delete.
     public let fetchRequest: NSFetchRequest<any NSFetchRequestResult>
-    /// What ``NSBatchDeleteResult/result`` is.
+    /// The kind of ``NSBatchDeleteResult/result``.
     open var resultType = NSBatchDeleteRequestResultType.resultTypeStatusOnly
 
     /// Deletes what a request finds.
@@ -198,9 +198,9 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
     }
 }
 
-/// What a batch deletion has done.
+/// The result of a batch deletion.
 open class NSBatchDeleteResult: NSPersistentStoreResult {
-    /// What was asked for.
+    /// The kind of result that was asked for.
     public let resultType: NSBatchDeleteRequestResultType
     /// `true`, the identities, or a number.
     public let result: Any?

@@ -2,19 +2,19 @@ import Foundation
 import MoultModel
 import MoultObjects
 
-/// What a fetch can give: ``NSManagedObject``, ``NSManagedObjectID``, `NSDictionary`, `NSNumber`.
+/// A type that a fetch can return: ``NSManagedObject``, ``NSManagedObjectID``, `NSDictionary`, `NSNumber`.
 public protocol NSFetchRequestResult {}
 
 extension NSDictionary: NSFetchRequestResult {}
 extension NSNumber: NSFetchRequestResult {}
 
-/// What a context carries out.
+/// A request that a context carries out.
 open class NSPersistentStoreRequest: NSObject {
     /// The stores that are asked; nil for all.
     open var affectedStores: [NSPersistentStore]?
 }
 
-/// What a request has given.
+/// The result of a request.
 open class NSPersistentStoreResult: NSObject {}
 
 /// The kinds of results, with Core Data's numbers.
@@ -33,23 +33,23 @@ public struct NSFetchRequestResultType: OptionSet, Sendable {
     public static let countResultType = NSFetchRequestResultType(rawValue: 4)
 }
 
-/// What to fetch, and as what.
+/// A request that says what to fetch, and as which kind of result.
 open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     private var wantedEntityName: String?
     private var wantedClass: NSManagedObject.Type?
     /// The entity whose objects are fetched.
     open var entity: NSEntityDescription?
-    /// Which objects are found; nil for all.
+    /// The predicate that selects the objects; nil for all.
     open var predicate: NSPredicate?
     /// The order of the results.
     open var sortDescriptors: [NSSortDescriptor]?
     /// 0 for no limit.
     open var fetchLimit = 0
-    /// How many results are left out at the beginning.
+    /// The number of results that are left out at the beginning.
     open var fetchOffset = 0
     /// Objects whose rows are read together; 0 reads all at once.
     open var fetchBatchSize = 0
-    /// What the results are.
+    /// The kind of the results.
     open var resultType: NSFetchRequestResultType
     /// Whether objects of sub-entities are found too.
     open var includesSubentities = true
@@ -67,9 +67,9 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     open var propertiesToFetch: [Any]?
     /// Whether dictionaries that are equal are given once only.
     open var returnsDistinctResults = false
-    /// What dictionary results are grouped by: names or properties.
+    /// The columns that dictionary results are grouped by: names or properties.
     open var propertiesToGroupBy: [Any]?
-    /// Which groups are given.
+    /// The predicate that selects the groups.
     open var havingPredicate: NSPredicate?
 
     /// A fetch of all objects of an entity.
@@ -92,7 +92,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     /// The entity's name.
     open var entityName: String? { entity?.name ?? wantedEntityName }
 
-    /// What the request finds in the context in whose `perform` block it is called. Ends the program outside one.
+    /// Returns the results of the request in the context in whose `perform` block it is called. Ends the program
+    /// outside one.
     ///
     /// - Throws: an `NSError` for a predicate or key that the store cannot answer.
     open func execute() throws -> [ResultType] {
@@ -124,7 +125,7 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
         return copy
     }
 
-    /// What the engine is asked.
+    /// Returns the request as a fetch for the engine.
     func objectFetch(in coordinator: NSPersistentStoreCoordinator) throws -> ObjectFetch {
         let name = try entityName ?? coordinator.classes.entityName(for: wantedClass ?? NSManagedObject.self)
         if let type = wantedClass ?? (ResultType.self as? NSManagedObject.Type) {

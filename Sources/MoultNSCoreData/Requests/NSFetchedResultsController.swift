@@ -1,7 +1,7 @@
 import Foundation
 import MoultModel
 
-/// What a change does to an object or a section, with Core Data's numbers.
+/// The kind of change to an object or a section, with Core Data's numbers.
 public enum NSFetchedResultsChangeType: UInt, Sendable {
     case insert = 1
     case delete = 2
@@ -15,7 +15,7 @@ public protocol NSFetchedResultsSectionInfo {
     var name: String { get }
     /// The first letter of the name, as an index shows it.
     var indexTitle: String? { get }
-    /// How many objects it has.
+    /// The number of objects in the section.
     var numberOfObjects: Int { get }
     /// The objects, in their order.
     var objects: [Any]? { get }
@@ -58,11 +58,11 @@ extension NSFetchedResultsControllerDelegate {
 /// `perform`, at a save, and when changes are merged: Linux has no main run loop that every program runs. The delegate
 /// is called on the thread of the change. The results are fetched anew each time: there is no cache on disk.
 open class NSFetchedResultsController<ResultType>: NSObject, @unchecked Sendable {
-    /// What is fetched; it needs a sort descriptor.
+    /// The request that is fetched; it needs a sort descriptor.
     public let fetchRequest: NSFetchRequest<ResultType>
     /// The context whose changes the results follow.
     public let managedObjectContext: NSManagedObjectContext
-    /// What objects are divided into sections by.
+    /// The key path by which objects are divided into sections.
     public let sectionNameKeyPath: String?
     /// The name that the controller was made with.
     public let cacheName: String?
@@ -126,7 +126,7 @@ open class NSFetchedResultsController<ResultType>: NSObject, @unchecked Sendable
         return object
     }
 
-    /// Where an object is; nil if it is not among the results.
+    /// Returns the place of an object; nil if it is not among the results.
     open func indexPath(forObject object: ResultType) -> IndexPath? {
         (object as? NSManagedObject).flatMap { results?.path(of: $0) }
     }

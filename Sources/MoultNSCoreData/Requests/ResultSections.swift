@@ -43,7 +43,7 @@ struct ResultSections {
     func path(of object: NSManagedObject) -> IndexPath? { places[ObjectIdentifier(object)] }
 }
 
-/// What became of the results of a controller, in the order in which a delegate receives it.
+/// The changes to the results of a controller, in the order in which a delegate receives them.
 struct ResultChanges {
     private(set) var sections: [(section: ResultSections.Section, index: Int, type: NSFetchedResultsChangeType)] = []
     private(set) var objects:
@@ -80,7 +80,7 @@ struct ResultChanges {
         }
     }
 
-    /// Those that are not in the longest run of objects whose order has stayed.
+    /// Returns the objects that are not in the longest run of objects whose order has stayed.
     private static func moved(_ old: [NSManagedObject], _ new: [NSManagedObject]) -> Set<ObjectIdentifier> {
         let positions = Dictionary(uniqueKeysWithValues: old.enumerated().map { (ObjectIdentifier($1), $0) })
         let order = new.compactMap { positions[ObjectIdentifier($0)] }

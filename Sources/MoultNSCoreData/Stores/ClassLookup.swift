@@ -2,7 +2,7 @@ import Foundation
 import MoultModel
 import Synchronization
 
-/// Which class the objects of each entity of a coordinator have.
+/// The class of the objects of each entity of a coordinator.
 final class ClassLookup: @unchecked Sendable {
     private let model: ManagedObjectModel
     private let state = Mutex<[String: NSManagedObject.Type]>([:])
@@ -11,7 +11,7 @@ final class ClassLookup: @unchecked Sendable {
 
     init(_ model: ManagedObjectModel) { self.model = model }
 
-    /// What an entity's class is when it is first used with one.
+    /// Registers the class that an entity is first used with.
     func registerIfNone(_ type: NSManagedObject.Type, _ entity: String) {
         guard type != NSManagedObject.self else { return }
         Self.note(type)

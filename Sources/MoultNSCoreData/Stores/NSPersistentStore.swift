@@ -5,7 +5,7 @@ import MoultCoreData
 open class NSPersistentStore: NSObject, @unchecked Sendable {
     let base: PersistentStore
     weak var coordinator: NSPersistentStoreCoordinator?
-    /// What the store was opened with.
+    /// The options that the store was opened with.
     open internal(set) var options: [AnyHashable: Any]?
 
     /// The kinds of stores.

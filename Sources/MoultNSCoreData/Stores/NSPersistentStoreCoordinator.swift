@@ -10,7 +10,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     /// The model of every store that is open here.
     public let managedObjectModel: NSManagedObjectModel
     let classes: ClassLookup
-    /// What an app calls the coordinator.
+    /// The name that an app gives the coordinator.
     open var name: String?
     private let open = Mutex<[NSPersistentStore]>([])
     private static let all = Mutex<[Weak]>([])
@@ -101,7 +101,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         base.persistentStore(for: url).flatMap { found in persistentStores.first { $0.base === found } }
     }
 
-    /// Where a store is.
+    /// Returns the URL of a store.
     open func url(for store: NSPersistentStore) -> URL { base.url(for: store.base) }
 
     /// Opens a store, making it where there is none.

@@ -1,7 +1,7 @@
 import Foundation
 import MoultCoreData
 
-/// What a container opens as a store, and how.
+/// The configuration of a store that a container opens.
 open class NSPersistentStoreDescription: NSObject, @unchecked Sendable {
     let base: PersistentStoreDescription
     private(set) var postsRemoteChanges = false

@@ -67,7 +67,7 @@ public let NSPersistentStoreURLKey = "storeURL"
 /// The history token in a remote change notification.
 public let NSPersistentHistoryTokenKey = "historyToken"
 
-/// Which object of which store: a value here, with Core Data's members.
+/// The identity of an object in its store: a value here, with Core Data's members.
 public typealias NSManagedObjectID = MoultCoreData.ManagedObjectID
 /// The type of an attribute, with Core Data's numbers.
 public enum NSAttributeType: UInt, Sendable {
@@ -89,7 +89,7 @@ public enum NSAttributeType: UInt, Sendable {
     case compositeAttributeType = 2100
 }
 
-/// What happens to the other end when an object is deleted.
+/// The rule for the other end of a relationship when an object is deleted.
 public enum NSDeleteRule: UInt, Sendable {
     case noActionDeleteRule = 0
     case nullifyDeleteRule = 1

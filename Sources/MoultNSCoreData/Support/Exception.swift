@@ -7,7 +7,7 @@ func raise(_ call: String, _ reason: String) -> Never {
         "*** Terminating app due to uncaught exception 'NSInvalidArgumentException', reason: '\(call): \(reason)'")
 }
 
-/// What `body` gives; what it throws ends the program, as the exception of Core Data would.
+/// Returns the result of `body`; an error that it throws ends the program, as the exception of Core Data would.
 func orRaise<Result>(_ call: @autoclosure () -> String, _ body: () throws -> Result) -> Result {
     do {
         return try body()

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// What a fetch asks for: `NSFetchRequest`.
+/// A description of what to fetch: `NSFetchRequest`.
 package struct ObjectFetch: Sendable {
     package var entityName: String
     package var predicate: Predicate?

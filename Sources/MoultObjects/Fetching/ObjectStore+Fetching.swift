@@ -19,7 +19,7 @@ extension ObjectStore {
         return found
     }
 
-    /// What the numbers of entities mean that the rows of a fetch may have.
+    /// Returns the entities that the rows of a fetch may have, by number, each as the origin of its identities.
     private func origins(_ fetch: ObjectFetch) throws -> [Int64: ObjectID.Origin] {
         let entity = try columns(of: fetch.entityName).shape.entity
         return try ([entity] + model.descendants(of: entity)).reduce(into: [:]) {
@@ -45,7 +45,7 @@ extension ObjectStore {
         try forEachRow(sql) { try body(try reader.snapshot($0)) }
     }
 
-    /// How many objects the fetch finds, within its limit.
+    /// Returns the number of objects that the fetch finds, within its limit.
     package func count(_ fetch: ObjectFetch) throws -> Int {
         var count = 0
         try forEachRow(try lowered(fetch).selectCount(), isCached: true) { count = Int($0.integer(0)) }

@@ -9,7 +9,7 @@ import MoultStore
 /// destinations, for each row.
 struct RowsLowering {
     let statement: SQLText
-    /// How the columns of the statement are read.
+    /// The columns of the statement, each with how it is read.
     let columns: [Column]
 
     struct Column {

@@ -23,7 +23,7 @@ package struct HistoryRecord: Sendable {
         /// The names of the properties that an update changed. Of several to-many relationships all are named where
         /// one changed, for the order of their bits is not known.
         package let properties: [String]
-        /// What a deletion kept of the object, by attribute.
+        /// The values of the object that a deletion kept, by attribute.
         package let tombstone: [String: AttributeValue]
     }
 }

@@ -13,7 +13,7 @@ package final class EntityShape: Sendable {
     /// The names by their lengths in UTF-8, with their positions. Few names are of one length, and a length is known
     /// without hashing: an app's code looks properties up by name for every object.
     private let names: [(name: String, position: Int)]
-    /// Where the names of each length begin in that list, and behind the longest its end.
+    /// The indexes in that list at which the names of each length begin, and behind the longest its end.
     private let starts: [Int]
 
     package enum Property: Sendable {

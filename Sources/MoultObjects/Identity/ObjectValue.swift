@@ -1,6 +1,6 @@
 import MoultModel
 
-/// What a property of an object holds, temporary objects among its destinations.
+/// The value of a property of an object, temporary objects among its destinations.
 package enum ObjectValue: Sendable, Hashable {
     /// Nil for no value.
     case attribute(AttributeValue?)
@@ -10,7 +10,7 @@ package enum ObjectValue: Sendable, Hashable {
 
     var isAttribute: Bool { if case .attribute = self { true } else { false } }
 
-    /// What kind of value it is; messages never say the value itself.
+    /// A phrase for the kind of value; messages never say the value itself.
     var kindPhrase: String {
         switch self {
         case .attribute(let value): value?.kindPhrase ?? "no value"

@@ -9,7 +9,7 @@ package struct PositionedValues: Sendable, RandomAccessCollection, MutableCollec
         case list([ObjectValue?])
     }
 
-    /// What was set since stands before what the row holds.
+    /// A row with the values that were set since, which take precedence over those that the row holds.
     private final class ChangedRow: @unchecked Sendable {
         // Sendable because only who alone refers to it changes it.
         let row: StoredRow
@@ -37,7 +37,7 @@ package struct PositionedValues: Sendable, RandomAccessCollection, MutableCollec
         var value: ObjectValue?
     }
 
-    /// What can be said of a value without making it.
+    /// The facts about a value that are known without making it.
     package enum Presence {
         /// There is none, for one of the reasons of ``ObjectSnapshot/values``.
         case missing

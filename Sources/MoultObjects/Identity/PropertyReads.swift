@@ -8,7 +8,7 @@ import Synchronization
 package final class PropertyReads: Sendable {
     private struct State {
         var read: [String: Set<String>] = [:]
-        /// What a mapping has carried over for code that called `super`.
+        /// The properties that a mapping has carried over for code that called `super`.
         var carried: [String: Set<String>] = [:]
         var pauses = 0
     }
@@ -54,7 +54,7 @@ package final class PropertyReads: Sendable {
 }
 
 extension PropertyReads {
-    /// What a fetch names.
+    /// Notes the properties that a fetch names.
     package func note(_ fetch: ObjectFetch, in model: ManagedObjectModel) {
         guard let entity = model.entity(fetch.entityName) else { return }
         let kinds = fetch.includesSubentities ? [entity] + model.descendants(of: entity) : [entity]

@@ -17,14 +17,14 @@ struct StoredRow: @unchecked Sendable {
         let others: [ObjectValue]
     }
 
-    /// Where the to-one relationships of the rows of a fetch may lead, which all of these rows share.
+    /// The entities that the to-one relationships of the rows of a fetch may lead to, which all of these rows share.
     final class Destinations: Sendable {
         let origins: [ObjectID.Origin]
         init(_ origins: [ObjectID.Origin]) { self.origins = origins }
     }
 
-    /// What a word means. From ``firstDestination`` on, a tag means the key of a destination, and the difference is the
-    /// number of the destination's entity.
+    /// The meaning of a word. From ``firstDestination`` on, a tag means the key of a destination, and the difference is
+    /// the number of the destination's entity.
     fileprivate enum ValueTag: UInt8 {
         /// No value, for one of the reasons of ``ObjectSnapshot/values``.
         case missing

@@ -2,7 +2,7 @@ import MoultModel
 import MoultStore
 
 extension EntityColumns {
-    /// Where the value of a property lies: the column of a stored attribute.
+    /// Returns the column of a stored attribute with its description; nil for any other property.
     package func attribute(at position: Int) -> (column: String, description: AttributeDescription)? {
         if case .attribute(let column, let attribute) = places[position] { (column, attribute) } else { nil }
     }

@@ -94,7 +94,7 @@ package final class InstanceReader {
 // MARK: - The present row
 
 extension InstanceReader {
-    /// What the present row holds of a property that lies in it; nil for one that does not.
+    /// Returns the value that the present row holds of a property that lies in it; nil for one that does not.
     package func value(_ position: Int) -> PropertyValue? { fields[position]?.value(row) }
 
     /// The place of an attribute in the row.

@@ -14,8 +14,8 @@ package struct SampleData: Sendable {
     package var counts: [String: Int]
     /// Whether values include the extremes that break readers, or only everyday ones.
     package var isHostile: Bool
-    /// How many destinations each object gets in a relationship, as far as there are any; 0 leaves what is optional empty.
-    /// By default, the seed decides.
+    /// The number of destinations that each object gets in a relationship, as far as there are any; 0 leaves what is
+    /// optional empty. By default, the seed decides.
     package var links: Int?
     /// Of 100 optional values, how many are nil. By default every fifth, and all of the first object.
     package var nils: Int?
@@ -73,8 +73,8 @@ package struct SampleData: Sendable {
         }
     }
 
-    /// What the columns of enums hold, by name: SwiftData cannot read an object whose enum has no case, or two. Which raw
-    /// values an enum has, no model says; one that is required gets any.
+    /// Returns the values of the columns of enums, by name: SwiftData cannot read an object whose enum has no case, or
+    /// two. Which raw values an enum has, no model says; one that is required gets any.
     private static func cases(of enums: [AttributeDescription], position: Int) -> [String: AttributeValue?] {
         var values: [String: AttributeValue?] = [:]
         for attribute in enums {

@@ -90,7 +90,8 @@ struct SampleLinks {
         }
     }
 
-    /// Which of the first targets an object leads to. With a count, each target gets that many in its turn.
+    /// Chooses the one of the first targets that an object leads to. With a count, each target gets that many in its
+    /// turn.
     private mutating func place(of position: Int, among limit: Int, isWithin: Bool) -> Int {
         guard let count, count > 0 else { return Int.random(in: 0..<limit, using: &generator) }
         return max(position - (isWithin ? 1 : 0), 0) / count % limit

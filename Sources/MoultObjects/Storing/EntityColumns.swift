@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Where the values of an entity's objects lie in a store: the table, the entity's number, and for each property of
+/// The places of the values of an entity's objects in a store: the table, the entity's number, and for each property of
 /// its shape a place.
 package final class EntityColumns {
     package let shape: EntityShape

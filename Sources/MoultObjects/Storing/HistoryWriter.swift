@@ -8,7 +8,7 @@ import MoultStore
 package final class HistoryWriter {
     private let writer: RowWriter
     private let numbers: [String: Int]
-    /// How many tombstones the table has room for.
+    /// The number of tombstones that the table has room for.
     private let tombstones: Int
     private let hasStrings: Bool
     private var slots: [String: [HistorySlots.Slot: Int]] = [:]
@@ -20,11 +20,11 @@ package final class HistoryWriter {
     private var changeNumber: Int?
     /// The number of the transaction that is being written, or was written last; nil while it has changed nothing.
     private(set) var transaction: Int64?
-    /// Who writes, from one transaction to the next.
+    /// The author who writes, from one transaction to the next.
     var author: String?
     var contextName: String?
 
-    /// What the rows say of the program that writes.
+    /// The program that writes, as the rows name it.
     var program = Program()
 
     package struct Program: Sendable {

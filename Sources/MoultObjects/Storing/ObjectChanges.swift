@@ -71,7 +71,7 @@ package struct ObjectChanges: Sendable {
     }
 }
 
-/// What a save came to.
+/// The outcome of a save.
 package struct SaveOutcome: Sendable {
     /// The new objects in the order of the changes, each as it was named there. Their `Z_OPT` is 1.
     package var inserted: [(given: ObjectID, permanent: ObjectID)] = []
@@ -80,14 +80,14 @@ package struct SaveOutcome: Sendable {
     /// The `Z_OPT` of objects that the save did not name, or named without values, but had to change, such as the other
     /// end of a relationship.
     package var touched: [ObjectID: Int64] = [:]
-    /// What the store changed by itself: derived attributes of these and of other objects, the other ends of
-    /// relationships that the save did not name.
+    /// The objects that the store changed by itself: derived attributes of these and of other objects, the other ends
+    /// of relationships that the save did not name.
     package var recomputed: Set<ObjectID> = []
 
     package init() {}
 }
 
-/// Why a save was not written: nothing of it was.
+/// The conflicts that kept a save from being written: nothing of it was.
 package struct SaveConflicts: Error, Sendable {
     package var conflicts: [Conflict]
 

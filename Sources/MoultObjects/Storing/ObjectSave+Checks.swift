@@ -50,7 +50,7 @@ extension ObjectSave {
         return rows
     }
 
-    /// What the save knows of a row; nil for one that it does not name.
+    /// Returns the state of a row; nil for one that the save neither names nor has looked for.
     func state(of row: RowKey) -> RowState? { isFresh(row) ? .inserted : rows[row] }
 
     private func isFresh(_ row: RowKey) -> Bool {
@@ -226,7 +226,7 @@ extension ObjectSave {
 }
 
 extension RandomAccessCollection<ObjectID> where Index == Int {
-    /// Where objects of one entity stand one behind the other: few stretches, as most saves name them.
+    /// The ranges in which objects of one entity stand one behind the other: few, as most saves name them.
     var entityRuns: [(name: String, places: Range<Int>)] {
         var runs: [(name: String, places: Range<Int>)] = []
         var last: ObjectID.Origin?

@@ -28,7 +28,7 @@ extension ObjectSave {
         }
     }
 
-    /// What is wrong with a value says of which object it is.
+    /// Runs `body`, and adds the object to the message and the place of an error about a value.
     private func naming(_ id: ObjectID, _ body: () throws -> Void) throws {
         do {
             try body()
@@ -55,7 +55,7 @@ extension ObjectSave {
         return !givenLists.contains(ListKey(list: list, owner: owner))
     }
 
-    /// What a new object's relationships ask of other rows.
+    /// Notes the changes that a new object's relationships ask of other rows.
     private func followRelationships(of insertion: ObjectChanges.Insertion, _ entity: EntityColumns, _ key: Int64)
         throws
     {
@@ -112,7 +112,8 @@ extension ObjectSave {
 
     private typealias Relinked = (relationship: StoredRelationship, old: Int64?, new: Int64?)
 
-    /// What is written into the object's own row, and which of its to-ones lead elsewhere by that; its lists are noted.
+    /// Returns the values to write into the object's own row, and its to-ones that lead elsewhere by that; its lists
+    /// are noted.
     private func written(_ update: PendingUpdate) throws -> ([(position: Int, value: ObjectValue)], [Relinked]) {
         var values: [(position: Int, value: ObjectValue)] = []
         var relinked: [Relinked] = []
@@ -154,7 +155,7 @@ extension ObjectSave {
         return bits
     }
 
-    /// What history says of a change: an entity number or a place only where it did change.
+    /// Returns the slots that history marks for a change: an entity number or a place only where it did change.
     private func slots(of update: PendingUpdate, written: [Int]) -> Set<HistorySlots.Slot> {
         var slots: Set<HistorySlots.Slot> = []
         for (position, _) in update.values {

@@ -9,7 +9,8 @@ final class ObjectSave {
     let writer: RowWriter
     var outcome = SaveOutcome()
     var conflicts: [SaveConflicts.Conflict] = []
-    /// What is known of rows: those that the save names but for ``freshKeys``, and destinations that were looked for.
+    /// The known states of rows: those that the save names but for ``freshKeys``, and destinations that were looked
+    /// for.
     lazy var rows = namedRows
     /// The first to the last new key for each root entity. No other object has a key between them.
     var freshKeys: [(root: String, keys: ClosedRange<Int64>)] = []
@@ -24,9 +25,9 @@ final class ObjectSave {
     var pairs: [PendingPair] = []
     var givenLists: Set<ListKey> = []
     var emptied: [EmptiedColumn] = []
-    /// What changed of the updated objects, where the store keeps history.
+    /// The changed columns of the updated objects, where the store keeps history.
     var changedColumns: [ChangedKeys] = []
-    /// What changed of the last updated object, which is most often what changed of the next one too.
+    /// The changed columns of the last updated object, which are most often those of the next one too.
     var lastColumns: (entity: EntityColumns, given: [Int], written: [Int], bits: [UInt8])?
     var tombstones: [(entity: EntityColumns, key: Int64, kept: [SQLiteValue])] = []
     /// Rows that the save changes without naming them, each with what changes.
@@ -100,7 +101,7 @@ struct RowKey: Hashable {
     static func == (left: RowKey, right: RowKey) -> Bool { left.key == right.key && left.root == right.root }
 }
 
-/// What a save knows of a row.
+/// The state of a row, as far as a save knows it.
 enum RowState {
     case inserted, updated, deleted, present, missing
 }

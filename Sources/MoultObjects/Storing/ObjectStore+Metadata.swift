@@ -4,7 +4,7 @@ import MoultSQLite
 import MoultStore
 
 extension ObjectStore {
-    /// What the store says of itself now, what applications keep there included.
+    /// Reads the present metadata of the store, with what applications keep there.
     package func metadata() throws -> StoreMetadata { try reading { try StoreMetadata(from: connection) } }
 
     /// Changes what applications keep in the metadata, under names of their own: one step, over what is there now.

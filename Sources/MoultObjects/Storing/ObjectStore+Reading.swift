@@ -46,8 +46,8 @@ extension ObjectStore {
         return found
     }
 
-    /// What the column of an attribute or a to-one relationship holds, as an SQL literal that gives it back exactly; nil
-    /// for NULL, and for what has no column. It is for values that are not what the model declares.
+    /// Returns the value in the column of an attribute or a to-one relationship, as an SQL literal that gives it back
+    /// exactly; nil for NULL, and for what has no column. It is for values that are not what the model declares.
     package func storedLiteral(of name: String, in id: ObjectID) throws -> String? {
         guard let entity = model.entity(id.entityName) else { return nil }
         var place = layout.column(forAttribute: name, in: entity)

@@ -21,20 +21,20 @@ package final class ObjectStore {
     package let identifier: UUID
     package let layout: StoreLayout
     package let isReadOnly: Bool
-    /// What is worth knowing of the store, such as a derived attribute that nothing keeps.
+    /// The findings about the store, such as a derived attribute that nothing keeps.
     package var findings: [Finding] { layout.findings + writer.findings }
     package let system: any System
 
     let connection: Connection
     /// The coordinator that the store was added to.
     package internal(set) weak var coordinator: ObjectCoordinator?
-    /// Who keeps the rows; nil for a store that keeps them itself.
+    /// The owner that keeps the rows; nil for a store that keeps them itself.
     package var owner: (any RowOwner)?
     /// Writes rows in the transaction that is open.
     let writer: RowWriter
     let externalData: (String) throws -> [UInt8]?
     var schemaVersion: Int64
-    /// Those of the version that it was opened with.
+    /// The version hashes of the version that the store was opened with.
     let hashes: VersionHashes
     /// Takes the rows that the store's triggers compute in the transaction that is open.
     let recomputed = RecomputedRows()
@@ -50,7 +50,7 @@ package final class ObjectStore {
     private var lastUpdater: (shape: UpdateShape, updater: RowUpdater)?
     /// Whether a transaction that writes is open.
     var isWriting = false
-    /// How many objects were deleted since the store was opened, by entity.
+    /// The number of objects that were deleted since the store was opened, by entity.
     package internal(set) var deletions: [String: Int64] = [:]
     /// The same of the transaction that is open.
     var openDeletions: [String: Int64] = [:]
@@ -191,7 +191,7 @@ extension ObjectStore {
         )
     }
 
-    /// What the identities of an entity's objects share.
+    /// Returns the origin that the identities of an entity's objects share.
     func origin(of entityName: String) -> ObjectID.Origin {
         if let known = origins[entityName] { return known }
         let origin = ObjectID.Origin(store: identifier, entityName: entityName)

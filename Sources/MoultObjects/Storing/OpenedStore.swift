@@ -8,7 +8,7 @@ import MoultStore
     import Foundation
 #endif
 
-/// What a store is found to be when it is opened, and whether the model is the one that made it.
+/// The facts found about a store when it is opened, after a check that the model is the one that made it.
 struct OpenedStore {
     let layout: StoreLayout
     let identifier: UUID

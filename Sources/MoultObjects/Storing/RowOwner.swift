@@ -1,6 +1,6 @@
 import MoultModel
 
-/// Who keeps the rows of a store in memory, which is but a copy of them.
+/// The owner that keeps the rows of a store in memory, which is but a copy of them.
 package protocol RowOwner: AnyObject {
     /// Keeps the changes of objects before the copy takes them: what throws keeps the save from being written.
     ///

@@ -9,22 +9,22 @@ package final class SnapshotReader {
     package let columnCount: Int
     /// The table to select from.
     package let table: String
-    /// What `Z_ENT` may be in the rows, ascending; empty where the table holds no other entity.
+    /// The values that `Z_ENT` may have in the rows, ascending; empty where the table holds no other entity.
     package let numbers: [Int64]
     private let variants: [Int64: Variant]
-    /// How what does not lie in the row plainly is read.
+    /// The fields that read what does not lie in the row plainly.
     private let readings: [RowField]
     private var builder: StoredRow.Builder
     /// Of the names of entities, among those of the rows' destinations.
     private let places: [String: Int]
 
-    /// How the rows of one entity are read.
+    /// The way to read the rows of one entity.
     private struct Variant {
         let origin: ObjectID.Origin
         let fields: [Field]
     }
 
-    /// What becomes of a property of each row. It holds nothing, so that looking through those of each row counts no
+    /// The way to read a property of each row. It holds nothing, so that looking through those of each row counts no
     /// references.
     private enum Field {
         case none

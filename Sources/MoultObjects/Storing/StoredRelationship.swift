@@ -8,7 +8,7 @@ final class StoredRelationship {
     let reference: RelationshipReference
     let description: RelationshipDescription
     let storage: RelationshipStorage
-    /// How the destinations' entities are told.
+    /// The choice of each destination's entity: by the model alone, or by the number next to the key.
     let destination: EntityChoice
     /// The root entity of the destinations.
     let destinationRoot: String

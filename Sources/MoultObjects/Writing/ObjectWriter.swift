@@ -16,7 +16,7 @@ package final class ObjectWriter {
     /// The statements of indexes that are made when every row is there.
     private var postponedIndexes: [String] = []
 
-    /// How a writer trades safety for speed.
+    /// The trade-off that a writer makes between safety and speed.
     package enum Speed: Sendable {
         /// A process or machine that dies leaves the store as it was.
         case safe

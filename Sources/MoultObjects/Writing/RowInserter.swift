@@ -8,11 +8,12 @@ package final class RowInserter {
     package let entity: EntityColumns
     /// The positions of the properties in the entity's shape.
     let positions: [Int]
-    /// What inserts a row. It takes values as another store's row holds them, which must stay until this one is there.
+    /// The statement that inserts a row. It takes values as another store's row holds them, which must stay until this
+    /// one is there.
     package let row: Statement
     private unowned let writer: RowWriter
     private let keys: PrimaryKeys
-    /// What binds the property at each position; nil for what the row does not hold.
+    /// The binders of the properties by position; nil for what the row does not hold.
     private let slots: [RowSlot?]
     /// The binders of attributes by position. `slots` keeps them; here they are not counted, once for each value.
     private let binders: [Unmanaged<AttributeBinder>?]
@@ -145,7 +146,7 @@ package final class RowInserter {
     }
 }
 
-/// What binds the value of one property to its columns.
+/// The binder of the value of one property to its columns.
 enum RowSlot {
     case attribute(AttributeBinder)
     case toOne(ToOneBinder)

@@ -47,7 +47,8 @@ final class RowWriter {
         if !layout.virtualTables.isEmpty { try connection.execute("PRAGMA trusted_schema = ON") }
     }
 
-    /// What a trigger of a `now()` attribute calls: the present moment, as a date is stored.
+    /// Returns the function that a trigger of a `now()` attribute calls: it gives the present moment, as a date is
+    /// stored.
     private static func dateFunction(on system: some System) -> SQLiteFunction {
         SQLiteFunction("NSCoreDataNow", argumentCount: 0, isDeterministic: false, isCallableFromSchema: true) { _ in
             .real(system.now.sinceReferenceDate)
@@ -99,7 +100,7 @@ final class RowWriter {
 // MARK: - Columns
 
 extension RowWriter {
-    /// Where the objects of an entity lie; nil for one that the store does not hold.
+    /// Returns the columns of an entity's objects; nil for one that the store does not hold.
     func columns(of entityName: String) -> EntityColumns? {
         if let lastEntity, lastEntity.shape.entity.name == entityName { return lastEntity }
         if let known = entities[entityName] {

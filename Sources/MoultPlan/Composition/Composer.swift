@@ -181,7 +181,7 @@ extension Composer {
     }
 }
 
-/// What a link can hold, seen from both of its ends.
+/// The cardinality and order of a link, seen from both of its ends.
 struct LinkShape: Equatable {
     var isToMany: Bool
     var isOrdered: Bool

@@ -14,12 +14,12 @@ extension ModelDiff {
 }
 
 extension ModelChange {
-    /// What Core Data says of a rename in a store that is mirrored to CloudKit.
+    /// The rule of Core Data about a rename in a store that is mirrored to CloudKit.
     package static let forbiddenByCloudKit =
         "CloudKit integration forbids renaming: Core Data refuses to open the mirrored store with this model, and the "
         + "schema in production and older app versions keep the old name."
 
-    /// What to do in place of such a rename.
+    /// The alternative to such a rename.
     package var remedyForCloudKit: String {
         let old = old ?? "the old one"
         let new = member ?? entity ?? "the new one"

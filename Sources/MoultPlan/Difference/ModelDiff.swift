@@ -31,6 +31,6 @@ package struct ModelDiff: Sendable, Equatable {
     package var hashed: [ModelChange] { changes.filter(\.isHashed) }
     /// The changes that change no version hash. Core Data does not migrate for them.
     package var unhashed: [ModelChange] { changes.filter { !$0.isHashed } }
-    /// What may leave values or rows behind.
+    /// The changes that may leave values or rows behind.
     package var losses: [ModelChange] { changes.filter(\.losesData) }
 }

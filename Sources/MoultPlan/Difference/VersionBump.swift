@@ -1,6 +1,6 @@
 import MoultModel
 
-/// What a difference means for the number of a model's version.
+/// The step in the number of a model's version that a difference calls for.
 ///
 /// It is independent of the kind of migration: an additive change may need a mapping model, and a breaking one may be
 /// inferred.

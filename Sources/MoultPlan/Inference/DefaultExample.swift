@@ -18,7 +18,7 @@ package struct DefaultExample: Sendable {
     /// `defaultValueString="0"`.
     package var text: String { "\(name)=\"\(value)\"" }
 
-    /// How a required attribute without a default value is corrected in a model file, or by an answer.
+    /// Returns instructions to correct a required attribute without a default value in a model file, or by an answer.
     static func detail(of attribute: AttributeDescription, at place: String) -> String {
         guard let example = DefaultExample(for: attribute) else {
             return value(for: attribute.type) == nil

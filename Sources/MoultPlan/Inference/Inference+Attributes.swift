@@ -1,7 +1,7 @@
 import MoultModel
 
 extension Inference {
-    /// Where an attribute's values come from, in the objects of one entity.
+    /// Returns the source of an attribute's values, in the objects of one entity.
     mutating func source(of attribute: AttributeDescription, in pair: Correspondence.Pair) -> AttributeSource {
         let place = Place(attribute.name, in: pair.destination)
         let answer = correspondence.answers.property(attribute.name, declaredBy: place.entity)
@@ -20,7 +20,7 @@ extension Inference {
         return .attribute(name, ifNil: firstValue(of: attribute, at: place, in: pair))
     }
 
-    /// What an object without a value gets: the default value, otherwise what an answer gives.
+    /// Returns the value for an object without a value: the default value, otherwise what an answer gives.
     private mutating func firstValue(
         of attribute: AttributeDescription, at place: Place, in pair: Correspondence.Pair
     ) -> AttributeValue? {

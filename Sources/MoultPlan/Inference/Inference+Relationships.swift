@@ -1,7 +1,7 @@
 import MoultModel
 
 extension Inference {
-    /// Where a relationship's destinations come from, in the objects of one entity.
+    /// Returns the source of a relationship's destinations, in the objects of one entity.
     mutating func source(of relationship: RelationshipDescription, in pair: Correspondence.Pair)
         -> RelationshipSource
     {
@@ -30,7 +30,7 @@ extension Inference {
         return .relationship(name)
     }
 
-    /// What the objects become that a relationship can lead to, without those that are removed.
+    /// Returns the destination entities of the objects that a relationship can lead to, without removed entities.
     private func destinations(of old: RelationshipDescription) -> [ResolvedEntity] {
         correspondence.source.family(of: old.destinationEntityName).compactMap {
             correspondence.entityDestinations[$0].flatMap { correspondence.destination[$0] }

@@ -15,12 +15,12 @@ package struct Refusal: Sendable, Hashable {
     /// `Entity.property` or `Entity`, by the names of the version after.
     package var place: String
     package var message: String
-    /// What to do, whatever the model is written in.
+    /// The remedy, in words that hold for a model in files and in code alike.
     package var remedy: String
-    /// How a model file and the command line do it; empty if there is nothing to add.
+    /// The way to do it in a model file and on the command line; empty if there is nothing to add.
     package var detail = ""
 
-    /// What to do for a model in files.
+    /// The remedy for a model in files, with ``detail``.
     package var wholeRemedy: String { detail.isEmpty ? remedy : "\(remedy) \(detail)" }
 
     package var finding: Finding {

@@ -30,13 +30,13 @@ package struct ResolvedMapping: Sendable, Hashable {
     }
 }
 
-/// How the objects of one source entity (without its sub-entities) become objects of one destination entity.
+/// The mapping of the objects of one source entity (without its sub-entities) to objects of one destination entity.
 package struct ResolvedEntityMapping: Sendable, Hashable {
-    /// What a mapping model calls it; empty for an inferred one.
+    /// The name in the mapping model; empty for an inferred mapping.
     package var name = ""
     /// Nil for an added entity.
     package var sourceEntityName: String?
-    /// Which of the source entity's objects it takes; all where it is nil.
+    /// The condition for the source entity's objects that the mapping takes; nil for all.
     package var predicate: Predicate?
     /// The name of the migration policy that makes the objects; nil if statements do.
     package var policy: String?
@@ -66,7 +66,7 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
     }
 }
 
-/// Where an attribute's value comes from.
+/// The source of an attribute's value.
 package enum AttributeSource: Sendable, Hashable {
     /// The source entity's attribute of that name. Where it is nil and `ifNil` is given, that value takes its place
     /// (an optional attribute that became required). A difference of type is a lossless widening, which lowering
@@ -74,17 +74,18 @@ package enum AttributeSource: Sendable, Hashable {
     case attribute(String, ifNil: AttributeValue?)
     /// The same value for every object: a new attribute's default, or nil.
     case constant(AttributeValue?)
-    /// What an expression of a mapping model gives, of `$source`.
+    /// The result of an expression of a mapping model, evaluated with `$source`.
     case expression(Expression)
 }
 
-/// Where a relationship's destinations come from.
+/// The source of a relationship's destinations.
 package enum RelationshipSource: Sendable, Hashable {
     /// The source entity's relationship of that name, whatever its cardinality and order.
     case relationship(String)
     /// None: a new relationship, which its inverse may still fill.
     case empty
-    /// What became of the objects at the end of a path of relationships that starts at the source object, which is
-    /// itself at the end of an empty one: by the entity mapping of that name, or by any where it is nil.
+    /// The objects made from those at the end of a path of relationships that starts at the source object. An empty
+    /// path ends at the source object itself. They are made by the entity mapping of that name, or by any where it is
+    /// nil.
     case path([String], by: String?)
 }

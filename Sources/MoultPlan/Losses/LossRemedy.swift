@@ -85,7 +85,8 @@ package struct LossRemedy {
 }
 
 extension MigrationLoss {
-    /// What takes objects to the store that their entity belongs to in the new version; nil for any other loss.
+    /// Instructions to copy objects to the store that their entity belongs to in the new version; nil for any other
+    /// loss.
     package var copying: String? {
         guard reason == .otherConfiguration else { return nil }
         return "Open the store with the model and the configuration that it has now, and copy the objects of "

@@ -30,8 +30,8 @@ extension MappingCheck {
         }
     }
 
-    /// Where a policy makes the objects, its functions are called with values that SQL has read: their results cannot go
-    /// back into an expression.
+    /// Reports calls of policy functions inside an expression. Where a policy makes the objects, its functions are
+    /// called with values that SQL has read: their results cannot go back into an expression.
     private mutating func checkCalls(in expression: Expression, place: String) {
         var inner = [expression]
         if case .message(_, .variable("entityPolicy"), let arguments) = expression { inner = arguments }

@@ -94,7 +94,7 @@ private struct MappingSide {
         }.keys.sorted { $0.precedesInByteOrder($1) }
     }
 
-    /// Why the nearest version does not fit.
+    /// Returns the reason why the nearest version does not fit.
     func misfit(in versions: ModelVersions) -> String {
         let counted = versions.versions.map { (version: $0, entities: differing(in: $0)) }
         // Of equally near ones the one that the file names: it was edited after the mapping was made.
@@ -113,7 +113,7 @@ private struct MappingSide {
         return "the hash of \(entity) is \(actual.base64), and the mapping was made for \(expected.base64), \(known)"
     }
 
-    /// What changed in these entities since the mapping was made.
+    /// Returns the changes in these entities since the mapping was made, as sentences.
     private func changes(since old: ModelVersion, in new: ModelVersion, of entities: [String]) -> String {
         guard let correspondence = try? Correspondence(from: old, to: new) else { return "" }
         let sentences = ModelDiff(correspondence).hashed.filter { entities.contains($0.entity ?? "") }.map(\.sentence)

@@ -97,8 +97,8 @@ private struct MappingResolver {
 
     // MARK: Properties
 
-    /// What a mapping says of an attribute, or of a leaf of a composite one: there, what the path to the composite
-    /// leads to has a leaf of the same path, or the leaf starts again.
+    /// Returns the expression of a mapping for an attribute, or for a leaf of a composite one. For a leaf, a key path
+    /// to a composite is continued to its leaf of the same path; if there is no such leaf, the new one starts again.
     private func expression(
         for leaf: AttributeDescription, of attribute: AttributeDescription, by maker: EntityMapping?
     ) throws(MigrationError) -> Expression? {

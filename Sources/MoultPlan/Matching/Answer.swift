@@ -52,7 +52,7 @@ package struct Answer: Sendable, Hashable, Codable {
     /// `Entity.property`, or `Entity`.
     package var place: String { [entity, property].compactMap { $0 }.joined(separator: ".") }
 
-    /// What it decides, without the place: `rename:name`, `new`, `keep`, `drop`, `value:0`.
+    /// The decision, without the place: `rename:name`, `new`, `keep`, `drop`, `value:0`.
     package var choice: String { self.is.rawValue + ((value ?? old).map { ":\($0)" } ?? "") }
 
     /// One line of JSON, ready to paste into an answers file.

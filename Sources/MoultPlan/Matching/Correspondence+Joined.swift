@@ -1,8 +1,9 @@
 import MoultModel
 
 extension Correspondence {
-    /// Which entities and properties of any two versions correspond, through every version between them, so that a
-    /// chain of renames is one rename. The direction may be from a later version to an earlier one.
+    /// Creates the correspondence between the entities and properties of any two versions, through every version
+    /// between them, so that a chain of renames is one rename. The direction may be from a later version to an earlier
+    /// one.
     ///
     /// What is removed on the way and added again counts as removed and added.
     ///
@@ -41,7 +42,7 @@ extension Correspondence {
 }
 
 extension ModelDiff {
-    /// What differs between any two versions of one model, renames followed through the versions between them.
+    /// Compares any two versions of one model, with renames followed through the versions between them.
     ///
     /// - Throws: `noPath` for a name there is not, `usage` if an answer fits no question.
     package init(_ versions: ModelVersions, from: String, to: String, answers: Answers = .none) throws(MigrationError) {

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// Which entities and properties of two versions correspond.
+/// The correspondence between the entities and properties of two versions.
 ///
 /// Names, renaming identifiers with their history, and recorded answers decide. Anything else is a question; until it
 /// is answered, the thing counts as removed and added.

@@ -26,7 +26,7 @@ struct EdgeAnswers: Sendable {
     /// The answer about a property, by the entity that declares it.
     func property(_ name: String, declaredBy entity: String) -> Answer? { byProperty[entity]?[name] }
 
-    /// What `NameMatching` takes: the decided names alone.
+    /// The decided entity names alone, for `NameMatching`.
     var entityNames: [String: String?] { byEntity.compactMapValues(\.decidedName) }
 
     func propertyNames(of entity: ResolvedEntity) -> [String: String?] {

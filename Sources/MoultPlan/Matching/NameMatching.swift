@@ -1,6 +1,6 @@
 import MoultModel
 
-/// Which thing of the source each thing of the destination is, told by names and renaming identifiers alone.
+/// The matching of things of the destination with things of the source, by names and renaming identifiers alone.
 ///
 /// Both spellings of a chain are understood: an identifier may be the earliest name, kept through all renames (Core
 /// Data's own rule), or the name in the version before. In order: an answer decides; an identifier claims what bears

@@ -27,7 +27,7 @@ package struct Question: Sendable, Hashable {
     /// The entity and property, by their names in the version after.
     package var entity: String
     package var property: String?
-    /// What is asked, in one sentence.
+    /// The question, in one sentence.
     package var sentence: String
     package var candidates: [Candidate]
     /// Every answer there is, ready to be recorded.
@@ -45,14 +45,14 @@ package struct Question: Sendable, Hashable {
         return "\(from) to \(to): \(sentence)\(evidence.joined())\(answers.map { "\n    \($0.json)" }.joined())"
     }
 
-    /// What was found, as a statement where the sentence asks to drop what is lost.
+    /// The finding behind the question, as a statement where the sentence asks to drop what is lost.
     package var statement: String {
         guard kind == .conversion, let evidence = candidates.first?.evidence.first else { return sentence }
         let fact = sentence.split(separator: ".", omittingEmptySubsequences: false).dropLast().joined(separator: ".")
         return "\(fact). This is not inferred, because \(evidence.prefix { $0 != ":" })."
     }
 
-    /// What to do in a model file, and how to answer.
+    /// The change to make in a model file, and the way to answer.
     package var remedy: String {
         let choices = answers.map { "--set " + "\(place)=\($0.choice)".shellQuoted }
         let old = candidates.first?.name ?? ""

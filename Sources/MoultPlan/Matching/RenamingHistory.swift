@@ -10,10 +10,10 @@ package struct RenamingHistory: Sendable, Equatable {
 
     package init() {}
 
-    /// What an entity was called in earlier versions.
+    /// Returns the names of an entity in earlier versions.
     package func names(ofEntity entity: String) -> Set<String> { entities[entity] ?? [] }
 
-    /// What a property was called in earlier versions.
+    /// Returns the names of a property in earlier versions.
     package func names(of property: String, in entity: String) -> Set<String> { properties[entity]?[property] ?? [] }
 
     /// The history one version later.

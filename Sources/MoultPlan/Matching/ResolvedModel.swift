@@ -34,7 +34,7 @@ package final class ResolvedModel: Sendable {
         return [name] + model.descendants(of: entity).map(\.name)
     }
 
-    /// Those of the entities named whose relationships lead to no others, here and in a later version.
+    /// Returns the named entities whose relationships lead to no others, here and in a later version.
     func closed(_ names: Set<String>, with later: ResolvedModel) -> Set<String> {
         let whole = names.filter { name in
             [self, later].allSatisfy { !$0.model.hasSubentities(name) || names.isSuperset(of: $0.family(of: name)) }

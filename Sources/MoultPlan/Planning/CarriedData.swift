@@ -1,7 +1,7 @@
 import MoultModel
 
-/// What a migration carries over unchanged: objects that keep their keys, and their values and links, each under its
-/// old and its new name.
+/// The data that a migration carries over unchanged: objects that keep their keys, and their values and links, each
+/// under its old and its new name.
 package struct CarriedData: Sendable, Equatable {
     /// In the order of the older model.
     package var entities: [Entity]
@@ -44,7 +44,7 @@ package struct CarriedData: Sendable, Equatable {
         code += edge.steps.map(\.name)
     }
 
-    /// What two migrations carry over, one after the other.
+    /// Returns the data that two migrations carry over, one after the other.
     private func followed(by next: CarriedData) -> CarriedData {
         CarriedData(
             entities: entities.compactMap { entity in

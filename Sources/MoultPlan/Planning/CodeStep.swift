@@ -4,10 +4,10 @@ import MoultModel
 package struct CodeStep: Sendable, Hashable {
     /// The key by which the engine finds the code.
     package var name: String
-    /// What it does, in one sentence.
+    /// The effect of the step, in one sentence.
     package var sentence: String
-    /// How it is undone if a later step fails, in one sentence; nil if it is not. The store itself is unchanged in any
-    /// case.
+    /// The way in which the step is undone if a later one fails, in one sentence; nil if it is not. The store itself is
+    /// unchanged in any case.
     package var undo: String?
 
     package init(name: String, sentence: String, undo: String? = nil) {

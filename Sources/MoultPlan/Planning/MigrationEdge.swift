@@ -11,7 +11,7 @@ package struct MigrationEdge: Sendable, Equatable {
     package var stage: RegisteredStage?
     let correspondence: Correspondence
 
-    /// How the edge is done.
+    /// The means by which the edge is done.
     package enum Means: Sendable, Equatable {
         /// Also for a stage that has code and no mapping of its own.
         case inferred(ResolvedMapping)
@@ -20,7 +20,7 @@ package struct MigrationEdge: Sendable, Equatable {
         case open(questions: [Question], refusals: [Refusal])
     }
 
-    /// How to go back.
+    /// The way to go back.
     package enum Undo: Sendable, Equatable {
         /// By the reverse mapping. Nothing that existed before is lost; what was added since is dropped.
         case mapping(ResolvedMapping)
@@ -39,8 +39,8 @@ package struct MigrationEdge: Sendable, Equatable {
         }
     }
 
-    /// How to go back. The reverse edge is inferred like any other, if nothing was lost, each time that it is asked for:
-    /// only reports of a plan ask.
+    /// The way to go back. The reverse edge is inferred like any other, if nothing was lost, each time that it is asked
+    /// for: only reports of a plan ask.
     package var undo: Undo {
         if let sentence = stage?.undo { return .registered(sentence) }
         switch means {
@@ -78,7 +78,7 @@ package struct MigrationEdge: Sendable, Equatable {
     package var from: String { diff.from }
     package var to: String { diff.to }
     package var isInferable: Bool { if case .inferred = means { true } else { false } }
-    /// What code does on the way, in order.
+    /// The code steps on the way, in order.
     package var steps: [CodeStep] { (stage?.before ?? []) + (stage?.after ?? []) }
     /// Whether rows or values may be lost.
     package var losesData: Bool { diff.changes.contains(where: \.losesData) }
@@ -111,7 +111,7 @@ package struct MigrationEdge: Sendable, Equatable {
         }
     }
 
-    /// What is open, refused, lost or uncertain, each with its remedy.
+    /// The findings about everything that is open, refused, lost or uncertain, each with its remedy.
     package var findings: [Finding] {
         switch means {
         case .open(let questions, let refusals): questions.map(\.finding) + refusals.map(\.finding)
@@ -136,7 +136,7 @@ extension ModelChange {
         return Finding(code: kind.rawValue, severity: .warning, place: place, message: sentence, remedy: remedy)
     }
 
-    /// What to do about a loss, or about rows that may not fit.
+    /// The remedy for a loss, or for rows that may not fit.
     package var remedy: String {
         let declared = "declare the loss in moult.json: \"acceptedLosses\": [\"\(place)\"]."
         switch kind {

@@ -8,16 +8,17 @@ package struct MigrationPass: Sendable, Equatable {
     package var olderPosition: Int
     package var newerPosition: Int
     package var work: Work
-    /// What code does to the objects when the work is done, in order.
+    /// The code steps that run on the objects when the work is done, in order.
     package var steps: [CodeStep] = []
     /// The stage that the pass belongs to, by name; nil for inferred mappings.
     package var stage: String?
-    /// What the stage may lose although both versions have it and no code reads it.
+    /// The data that the stage may lose although both versions have it and no code reads it.
     package var acceptedLosses = AcceptedLosses.none
-    /// What the entities and properties of the older version were called before.
+    /// The earlier names of the entities and properties of the older version.
     package var formerNames = RenamingHistory()
     package var style = RegisteredStage.Style.mapping
-    /// Why this pass could not be joined to the one before; nil for the first one and next to a registered stage.
+    /// The reason why this pass could not be joined to the one before; nil for the first one and next to a registered
+    /// stage.
     package var apart: String?
 
     package enum Work: Sendable, Equatable {

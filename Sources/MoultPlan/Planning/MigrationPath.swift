@@ -8,8 +8,8 @@ package struct MigrationPath: Sendable, Equatable {
     package let to: Int
     /// In order; empty if both versions are the same.
     package let edges: [MigrationEdge]
-    /// What will run: consecutive inferred edges joined, registered stages as they are. An edge that is still open
-    /// is in none.
+    /// The passes that will run: consecutive inferred edges joined, registered stages as they are. An edge that is
+    /// still open is in none.
     package let passes: [MigrationPass]
     /// Every question on the way, those of the edges first.
     package let questions: [Question]

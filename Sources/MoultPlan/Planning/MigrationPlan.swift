@@ -1,13 +1,13 @@
 import MoultModel
 
-/// What a migration will do: every edge, joined into passes. It is a value; the engine runs it.
+/// The plan of a migration: every edge, joined into passes. It is a value; the engine runs it.
 package struct MigrationPlan: Sendable, Equatable {
     /// The versions it starts and ends with.
     package let from: ModelVersion
     package let to: ModelVersion
     package let edges: [MigrationEdge]
     package let passes: [MigrationPass]
-    /// What the store holds at the end; nil for a plan of no store.
+    /// The part of the model that the store holds at the end; nil for a plan of no store.
     package let part: StorePart?
     /// The configurations that the store may be of just as well.
     package private(set) var alternatives: [String] = []
@@ -65,8 +65,8 @@ package struct MigrationPlan: Sendable, Equatable {
 
     /// Whether there is nothing to do: the two versions are one.
     package var isEmpty: Bool { edges.isEmpty }
-    /// What the store holds after a pass. A version in between that has not the store's configuration is passed with
-    /// all entities, as a store comes from it that had no configuration.
+    /// Returns the part of the model that the store holds after a pass. A version in between that lacks the store's
+    /// configuration is passed with all entities, as for a store without a configuration.
     package func part(after pass: MigrationPass) -> StorePart? {
         guard case .configuration(let name) = part, pass.newer != to,
             !pass.newer.model.configurations.contains(where: { $0.name == name })

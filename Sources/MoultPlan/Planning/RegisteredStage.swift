@@ -10,22 +10,22 @@ package struct RegisteredStage: Sendable, Hashable {
     package var to: String
     /// The key by which the engine finds it.
     package var name: String
-    /// What it does, in one sentence.
+    /// The effect of the stage, in one sentence.
     package var sentence: String
-    /// How it is undone, in one sentence; nil if it cannot be.
+    /// The way in which the stage is undone, in one sentence; nil if it cannot be.
     package var undo: String?
     /// The mapping to follow, or why it cannot be; nil for the inferred one, whose questions and refusals still count.
     package var mapping: Result<ResolvedMapping, MigrationError>?
-    /// What code does at the older version, before anything else.
+    /// The code steps at the older version, before anything else.
     package var before: [CodeStep]
-    /// What code does at the newer version, when the mapping has been followed.
+    /// The code steps at the newer version, when the mapping has been followed.
     package var after: [CodeStep]
-    /// What it may lose although both versions have it and no code reads it.
+    /// The data that the stage may lose although both versions have it and no code reads it.
     package var acceptedLosses = AcceptedLosses.none
-    /// How its code is written, for the remedy of a loss.
+    /// The form in which the stage's code is written, for the remedy of a loss.
     package var style = Style.mapping
 
-    /// Where the code of a stage stands.
+    /// The place where the code of a stage is written.
     package enum Style: Sendable, Hashable {
         /// A mapping model, or the steps of a `VersionedMigration`.
         case mapping

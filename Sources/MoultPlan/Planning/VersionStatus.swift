@@ -1,6 +1,6 @@
 import MoultModel
 
-/// How a store relates to the versions of a model. The five cases exclude each other.
+/// The relation of a store to the versions of a model. The five cases exclude each other.
 package enum VersionStatus: Sendable, Equatable {
     case current(version: String)
     /// By so many versions, 1 or more.
@@ -23,7 +23,7 @@ package enum VersionStatus: Sendable, Equatable {
         /// Entities that both have, with different hashes.
         package var changed: [String]
 
-        /// What differs, in one sentence.
+        /// The difference, in one sentence.
         package var sentence: String {
             let parts = [
                 ("also has", added), ("lacks", missing), ("has different", changed),

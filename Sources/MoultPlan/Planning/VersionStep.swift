@@ -1,6 +1,6 @@
 import MoultModel
 
-/// What differs between a version and the next one, and what inference makes of it.
+/// The difference between a version and the next one, and the mapping that is inferred from it.
 package struct VersionStep: Sendable {
     package let diff: ModelDiff
     package let inferred: InferredMapping

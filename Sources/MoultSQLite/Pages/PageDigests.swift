@@ -40,7 +40,7 @@ package struct PageDigests: Sendable, Equatable {
     }
 }
 
-/// What takes in the pages that are written to an ``UnwrittenFile``.
+/// A receiver of the pages that are written to an ``UnwrittenFile``.
 final class PageSink: Sendable {
     // SQLite uses a connection, and with it its files, on one thread at a time.
     nonisolated(unsafe) private(set) var digests: [Int] = []

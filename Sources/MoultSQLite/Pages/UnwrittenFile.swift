@@ -3,11 +3,11 @@ import CSQLite
 /// An open file of an ``UnwrittenVFS``, in the memory that SQLite gives to a file: this header, then the file of the VFS
 /// below, which is only read.
 struct UnwrittenFile {
-    /// What SQLite itself reads of a file; first, as SQLite asks.
+    /// The part of a file that SQLite itself reads; first, as SQLite requires.
     private var base: sqlite3_file
     private var state: Unmanaged<State>
 
-    /// What has been written.
+    /// The pages that have been written.
     final class State {
         let sink: PageSink?
         /// By where they begin.

@@ -18,12 +18,12 @@ package struct FileCall {
 
     package let operation: Operation
     package let path: String
-    /// What is written; empty otherwise, and valid during the call only.
+    /// The bytes to write; empty for other operations, and valid during the call only.
     package let bytes: UnsafeRawBufferPointer
     /// Whether the file is a rollback journal or a WAL, whose folder SQLite synchronises with its first sync.
     package let isJournal: Bool
 
-    /// What the call gets instead of what it asked for.
+    /// The answer that a call gets instead of what it asked for.
     package enum Answer: Sendable, Hashable {
         /// SQLite's own default VFS does it.
         case pass

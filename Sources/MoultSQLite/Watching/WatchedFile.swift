@@ -3,7 +3,7 @@ import CSQLite
 /// An open file of a ``WatchedVFS``, in the memory that SQLite gives to a file: this header, then the file of the VFS
 /// below.
 struct WatchedFile {
-    /// What SQLite itself reads of a file; first, as SQLite asks.
+    /// The part of a file that SQLite itself reads; first, as SQLite requires.
     private var base: sqlite3_file
     private var state: Unmanaged<State>
 
@@ -11,7 +11,7 @@ struct WatchedFile {
         let path: String
         let isJournal: Bool
         let watcher: (any FileWatcher)?
-        /// What has been written to the file; nil where nobody asks (``Connection/proveWrites()``).
+        /// The blocks that have been written to the file; nil where nobody asks (``Connection/proveWrites()``).
         var written: WrittenBlocks?
         /// The WAL of a database, while it is open.
         weak var log: State?

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// What SQLite has written to a file since it was last read again: a digest of each block.
+/// Digests of the blocks that SQLite has written to a file since it was last read again.
 ///
 /// A block is a page of a database, or a header or a page in a WAL. The memory is bounded by reading again earlier
 /// (``isFull``).

@@ -1,10 +1,10 @@
-/// What a plan says of work that can wait, where somebody asked for that.
+/// The part of a plan about work that can wait, where somebody asked for that.
 package struct Deferral: Sendable, Hashable {
-    /// Why nothing can wait, so that all is done at once; empty where it can.
+    /// The reasons why nothing can wait, so that all is done at once; empty where work can wait.
     package let reasons: [String]
-    /// What waits, as far as it is known before the migration; its bytes are measured afterwards.
+    /// The tasks that wait, as far as they are known before the migration; their bytes are measured afterwards.
     package let tasks: [DeferredTask]
-    /// What does not wait although it takes time with the size of the store, in sentences.
+    /// Sentences about work that does not wait although it takes time with the size of the store.
     package let notes: [String]
 
     package var isPossible: Bool { reasons.isEmpty }

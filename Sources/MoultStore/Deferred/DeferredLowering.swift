@@ -10,14 +10,14 @@ struct DeferredLowering {
     let lowering: StoreLowering
     /// Whether what an earlier deferred migration has left takes its place again: the way back.
     let isUndoing: Bool
-    /// Why nothing can be put off; empty where it can.
+    /// The reasons why nothing can be put off; empty where work can be.
     var obstacles: [String] = []
-    /// What is put off, as far as it is known before the migration; its bytes are measured afterwards.
+    /// The tasks that are put off, as far as they are known before the migration; their bytes are measured afterwards.
     var tasks: [DeferredTask] = []
-    /// What is done at once although it takes time with the store's size, in sentences.
+    /// Sentences about work that is done at once although it takes time with the store's size.
     var notes: [String] = []
     var statements: [StoreScript.Statement] = []
-    /// What makes values that were taken back fit what was written since.
+    /// The statements that make values that were taken back fit what was written since.
     var settling: [StoreScript.Statement] = []
     /// In capitals, every name of the catalogue and those that the statements give.
     var taken: Set<String>
@@ -117,7 +117,8 @@ struct DeferredLowering {
         return other
     }
 
-    /// Why the whole migration takes less time than these statements; nil where it does not, or is no choice.
+    /// Returns the reason why the whole migration takes less time than these statements; nil where it does not, or is
+    /// no choice.
     ///
     /// For each ALTER TABLE SQLite parses the text of every object of the catalogue again: with thousands of entities
     /// that takes minutes, and the migration on a copy, which makes tables anew, takes seconds.

@@ -8,7 +8,7 @@ enum DeferredName {
 
     static func isOne(_ name: String) -> Bool { original(of: name) != nil }
 
-    /// What the leftover was called; nil for a name that is none of these.
+    /// Returns the original name of a leftover; nil for a name that is none of these.
     static func original(of name: String) -> String? {
         guard name.hasPrefix(prefix) else { return nil }
         let rest = name.dropFirst(prefix.count)

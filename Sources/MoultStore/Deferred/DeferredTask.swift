@@ -22,7 +22,7 @@ package struct DeferredTask: Sendable, Hashable {
     package let columns: [String]
     /// The rows that it reads and writes.
     package var rows: Int64
-    /// What they take in the file; nil where this SQLite cannot tell.
+    /// The bytes in the file of the task's table, or of the index that it drops; nil where this SQLite cannot tell.
     package var bytes: Int64?
     /// The indexes that go with the table, or that it gets again.
     package var indexes: Int
@@ -45,7 +45,7 @@ package struct DeferredTask: Sendable, Hashable {
     /// Whether values go with it that no other place holds.
     package var losesValues: Bool { kind == .dropTable || !columns.isEmpty }
 
-    /// What it does, in one sentence.
+    /// The effect of the task, in one sentence.
     package var sentence: String {
         switch kind {
         case .dropTable: "Drop the table \(DeferredName.original(of: name) ?? name), which no entity has any more."

@@ -2,7 +2,8 @@ import MoultModel
 import MoultSQLite
 
 extension DeferredWork {
-    /// What goes with a task, counted; with the first one whatever an app has made since over something that leaves.
+    /// Returns the losses of a task, counted; with the first one also whatever an app has made since over something
+    /// that leaves.
     ///
     /// - Parameter connection: the store, as `main`.
     package func losses(of task: DeferredTask, over connection: Connection) throws -> [MigrationLoss] {

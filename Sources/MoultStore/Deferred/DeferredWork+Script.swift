@@ -8,7 +8,7 @@ extension DeferredWork {
         package let copying: StoreScript?
         /// Up to where the old rows and the new ones are both there.
         package let making: StoreScript
-        /// What lies in both then; nil where the task makes no table anew.
+        /// The table whose old and new rows are both there then; nil where the task makes no table anew.
         package let rebuilt: Rebuilt?
         /// From where the old ones are gone.
         package let leaving: StoreScript
@@ -31,7 +31,8 @@ extension DeferredWork {
         package let columns: [Column]
         /// Whether `old` is a copy, and not the table itself under another name.
         let isCopied: Bool
-        /// Which rows of a join table leave because the pair is there already, as SQL over a row `s` of `old`; nil for none.
+        /// The condition for the rows of a join table that leave because the pair is there already, as SQL over a row
+        /// `s` of `old`; nil for none.
         package var repeated: String?
 
         /// The copy of the old rows: each column as it was.

@@ -1,8 +1,8 @@
 import MoultModel
 import MoultSQLite
 
-/// What a deferred migration has left to do in a store: the difference between its tables and those of a fresh store of
-/// its version.
+/// The work that a deferred migration has left to do in a store: the difference between its tables and those of a fresh
+/// store of its version.
 ///
 /// No list is kept anywhere, so none can be lost or go stale: whatever another tool has done of it is no task any more.
 /// That something is pending is what Core Data's own key in the metadata says.
@@ -13,7 +13,7 @@ package struct DeferredWork: Sendable {
     package let actual: StoreLayout
     package let fresh: StoreLayout
     let snapshot: StoreSnapshot
-    /// What an app has added to the tables by hand.
+    /// The definitions that an app has added to the tables by hand.
     let definitions: KeptDefinitions
     /// The objects of an app that contradict the store as it will be.
     let objects: KeptObjects
@@ -48,7 +48,7 @@ package struct DeferredWork: Sendable {
             try connection.map { [fresh] in try Self.measure(tasks, snapshot.catalogue, fresh, over: $0) } ?? tasks
     }
 
-    /// What is left after a task, which the connection has just done.
+    /// Returns the work that is left after a task, which the connection has just done.
     ///
     /// - Returns: nil where the catalogue says that it is still to be done.
     package func without(_ task: DeferredTask, doneOver connection: Connection) throws -> DeferredWork? {
@@ -135,7 +135,7 @@ extension Catalogue {
 }
 
 extension Connection {
-    /// What a table or an index takes in the file; nil where this SQLite was built without the means to tell.
+    /// Returns the size of a table or an index in the file; nil where this SQLite was built without the means to tell.
     fileprivate func bytes(of name: String) throws -> Int64? {
         try attempt {
             try integer("SELECT pgsize FROM dbstat WHERE name = ? AND aggregate = TRUE", [.text(name)])

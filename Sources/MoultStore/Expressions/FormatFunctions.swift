@@ -98,7 +98,7 @@ private final class FormatAggregation: SQLiteAggregation {
 }
 
 extension ExpressionValue {
-    /// What SQL is given of a result.
+    /// Returns the SQL value of a result.
     fileprivate func result(isExact: Bool) -> SQLiteValue {
         if isExact, case .decimal(let digits) = self { return .text(digits) }
         return stored?.value ?? .null

@@ -200,7 +200,7 @@ extension ExpressionValue {
 }
 
 extension Predicate.Options {
-    /// Those that change how texts compare; empty where they are compared as they are.
+    /// The options that change how texts compare; empty where they are compared as they are.
     package var folding: Predicate.Options {
         contains(.normalized) ? [] : intersection([.caseInsensitive, .diacriticInsensitive])
     }

@@ -104,7 +104,7 @@ extension FormatLowering {
             row.scope, upper, foreignKey: "(CASE WHEN \(condition.sql) THEN \(one) ELSE \(other) END)")
     }
 
-    /// What stands as one value in an expression; not an object.
+    /// Returns a lowered expression as one value, which must not be an object.
     package func single(_ lowered: Lowered, in expression: Expression) throws -> LoweredValue {
         switch lowered {
         case .value(let value) where value.kind != .opaque: return value

@@ -39,7 +39,7 @@ extension FormatLowering {
         }
     }
 
-    /// What one comparison asks, whatever its two sides are.
+    /// The test that a comparison makes, whatever its two sides are.
     struct Test {
         var `operator`: Predicate.Operator
         var options: Predicate.Options

@@ -19,9 +19,9 @@ package struct FormatLowering {
     package let aliases: AliasCounter
     /// The object that key paths start at.
     package let evaluated: RowReference
-    /// What `$name` stands for.
+    /// The lowered form of each `$name`.
     package var variables: [String: Lowered]
-    /// What `now()` is: seconds since 2001-01-01 00:00:00 UTC.
+    /// The value of `now()`: seconds since 2001-01-01 00:00:00 UTC.
     package let now: Double
     /// The whole predicate or expression, for errors.
     package let format: String
@@ -30,9 +30,10 @@ package struct FormatLowering {
     package var groupsRows = false
     /// The closures that a mapping's expressions may call, by name, as functions of SQL.
     var transforms: TransformCalls?
-    /// What `now()` is in a statement that is kept; the time of ``now`` where it is nil.
+    /// The SQL of `now()` in a statement that is kept; the time of ``now`` where it is nil.
     var nowText: SQLText?
-    /// Where given, a conversion of a value that cannot be converted gives nil and is noted here, instead of failing.
+    /// The log of failed conversions. With a log, a conversion of a value that cannot be converted gives nil and is
+    /// noted here, instead of failing.
     var conversions: ConversionLog?
     /// Results that can be called by a name of their own.
     package var columns: [String: Lowered] = [:]

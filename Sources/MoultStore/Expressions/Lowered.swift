@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSQLite
 
-/// What an expression is in SQL.
+/// The form of an expression in SQL.
 package indirect enum Lowered {
     /// Known before the statement runs; bound as the other side of a comparison needs it.
     case constant(ExpressionValue)

@@ -26,7 +26,7 @@ package final class QueryScope {
     private let aliases: AliasCounter
     private var joins: [SQLText] = []
     private var joined: [SQLText: String] = [:]
-    /// What ties the rows to those of the statement around it.
+    /// The condition that ties the rows to those of the statement around it.
     package let link: SQLText?
 
     package init(_ source: SQLText, link: SQLText?, aliases: AliasCounter) {

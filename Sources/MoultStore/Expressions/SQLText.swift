@@ -53,7 +53,7 @@ package struct SQLText: Sendable, Hashable, ExpressibleByStringInterpolation {
 }
 
 extension SQLText: CustomStringConvertible {
-    /// What a `String` gets that it is put into: the whole text, with its values.
+    /// The whole text with its values, as it is put into a `String`.
     package var description: String { inlined }
 }
 

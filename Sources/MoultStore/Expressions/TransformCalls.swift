@@ -7,7 +7,7 @@ final class TransformCalls {
     let attribute: AttributeDescription
     private let entity: String
     private let sourceEntity: String
-    /// What the functions' names begin with, which no other expression of the script has.
+    /// The prefix of the functions' names, which no other expression of the script has.
     private let prefix: String
     private(set) var functions: [TransformFunction] = []
 

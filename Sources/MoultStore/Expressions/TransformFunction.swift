@@ -45,7 +45,7 @@ struct TransformFunction: Sendable, Equatable {
     }
 }
 
-/// Why a closure's result was not taken.
+/// The reason why a closure's result was not taken.
 private struct TransformFault: Error {
     let message: String
 }

@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 import MoultSystem
 
-/// What becomes of a value in an attribute of another type: the equal value of that type, or nothing where there is
+/// The conversion of a value for an attribute of another type: the equal value of that type, or nothing where there is
 /// none. Nothing is rounded or cut off.
 package enum ValueConversion {
     static let name = "moult_convert"

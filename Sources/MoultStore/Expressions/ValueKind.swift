@@ -2,7 +2,7 @@ import MoultModel
 import MoultModelFiles
 import MoultSQLite
 
-/// What a value of SQL stands for, which SQLite's storage classes alone do not tell: a date is a real number there.
+/// The meaning of a value of SQL, which SQLite's storage classes alone do not tell: a date is a real number there.
 package enum ValueKind: Int64, Sendable {
     case null, integer, boolean, real, decimal, string, date, data, uuid, uri
     /// An integer or a real number, as the storage class says.

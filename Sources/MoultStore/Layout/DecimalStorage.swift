@@ -1,14 +1,14 @@
 import MoultModelFiles
 import MoultSQLite
 
-/// How a column stores a decimal.
+/// The storage of a decimal in a column.
 ///
 /// A DECIMAL column has NUMERIC affinity, so Core Data's decimals are stored as an INTEGER or a REAL. Every decimal of
 /// up to fifteen digits, and every 64-bit integer, has a number of its own. Of longer decimals only some have; for the
 /// others Core Data's column holds the nearest number.
 package enum DecimalStorage {
-    /// What the column holds for the digits: the equal number, or the nearest. Nil for what is no number, and where the
-    /// nearest number is none that a decimal can be.
+    /// Returns the value that the column holds for the digits: the equal number, or the nearest. Nil for what is no
+    /// number, and where the nearest number is none that a decimal can be.
     package static func value(_ digits: String) -> SQLiteValue? {
         equal(to: digits)
             ?? Double(digits).flatMap { $0.isFinite && DecimalNumber("\($0)") != nil ? .real($0) : nil }

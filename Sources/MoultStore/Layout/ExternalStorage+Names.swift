@@ -67,7 +67,8 @@ extension ExternalStorage {
         return files
     }
 
-    /// What no row of a store names, nor one of a store next to it that shares the folder: `a.sqlite` and `a.store` do.
+    /// Finds the files that no row of a store names, nor one of a store next to it that shares the folder: `a.sqlite`
+    /// and `a.store` do.
     ///
     /// - Parameter connection: the store, for reading.
     /// - Returns: nothing where a store that shares the folder cannot be read: any file may be its own.
@@ -101,7 +102,7 @@ extension ExternalStorage {
             }
     }
 
-    /// What the stores name that have the same folder of external data; nil where one cannot be read.
+    /// Returns the files that other stores with the same folder of external data name; nil where one cannot be read.
     private func namesOfOthers(than store: String, on system: any System) -> Set<String>? {
         do {
             return try others(than: store, on: system).reduce(into: []) { names, path in

@@ -7,7 +7,7 @@ import MoultSystem
 package struct ExternalStorage: Sendable, Hashable {
     /// `.<store name without extension>_SUPPORT`, next to the store.
     package let supportFolder: String
-    /// Where the files lie, each named by a UUID in upper case.
+    /// The folder of the files, each named by a UUID in upper case.
     package var folder: String { Path.join(supportFolder, "_EXTERNAL_DATA") }
     /// Another folder in which files are looked for, and never written or removed: for a working copy, that of the
     /// store.
@@ -83,7 +83,7 @@ package struct ExternalStorage: Sendable, Hashable {
         try system.makeFolder(folder, rights)
     }
 
-    /// What a column of external storage holds.
+    /// The content of a column of external storage.
     package enum Cell: Sendable, Hashable {
         case inline([UInt8])
         /// The name of a file in the folder.

@@ -1,4 +1,4 @@
-/// Where the destinations of a relationship are stored, from the side of the object that has it.
+/// The place where the destinations of a relationship are stored, from the side of the object that has it.
 package enum RelationshipStorage: Sendable, Hashable {
     /// A to-one: `column` of the object's own row holds the destination's key, `entityColumn` its entity number.
     case foreignKey(table: String, column: String, entityColumn: String?)

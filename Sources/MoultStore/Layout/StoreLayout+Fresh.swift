@@ -1,7 +1,7 @@
 import MoultModel
 
 extension StoreLayout {
-    /// What Core Data makes of `model` in a new store.
+    /// Creates the layout that Core Data gives a new store of `model`.
     ///
     /// - Parameters:
     ///   - framework: the level of the framework that writes (`NSPersistenceFrameworkVersion`), 230 to 1526.

@@ -17,7 +17,7 @@ package struct StoreLayout: Sendable, Equatable {
     package private(set) var virtualTables: [VirtualTable] = []
     /// Whether the store has the tables of persistent history.
     package private(set) var hasHistory = false
-    /// What was noticed while the layout was made, without what its indexes say.
+    /// The findings made while the layout was created, without those about its indexes.
     package private(set) var noticed: [Finding] = []
     /// The entities that a real store holds, by their numbers; nil for a new layout, which has the indexes of its model.
     private var actualNumbering: EntityNumbering?
@@ -109,7 +109,8 @@ extension StoreLayout {
         return table(for: entity)?.column(.attribute(entity: declaring.name, name: name))
     }
 
-    /// Where a relationship, declared or inherited, keeps its destinations; nil for one that is not stored.
+    /// Returns the place where a relationship, declared or inherited, keeps its destinations; nil for one that is not
+    /// stored.
     package func storage(ofRelationship name: String, in entity: EntityDescription) -> RelationshipStorage? {
         guard let declaring = model.declaringEntity(of: name, in: entity) else { return nil }
         return storages.value {

@@ -28,13 +28,13 @@ extension Catalogue {
         entries.filter { $0.kind == .trigger }.map { ($0, TriggerKind(name: $0.name)) }
     }
 
-    /// What is no trigger and has one of these names: SQLite lets a trigger have any name.
+    /// Returns the entries that have one of these names and are no triggers: SQLite lets a trigger have any name.
     func strangers(named names: Set<String>) -> [Entry] {
         let names = Set(names.map { $0.uppercased() })
         return entries.filter { $0.kind != .trigger && names.contains($0.name.uppercased()) }
     }
 
-    /// What a trigger of a store is for, as its name says.
+    /// The purpose of a trigger of a store, as its name says.
     package enum TriggerKind: Sendable, Hashable {
         /// Keeps a derived attribute.
         case derivedAttribute
@@ -68,7 +68,7 @@ extension Catalogue.Entry {
 /// asked for.
 package struct TableColumns: Sendable, Equatable {
     private let catalogue: Catalogue
-    /// What SQLite says of the tables with any other text; nil where it could not be asked.
+    /// SQLite's own answers for the tables with any other text; nil where it could not be asked.
     private let asked: [String: [Catalogue.Column]?]
 
     /// - Parameter asking: SQLite's answer for a table whose text does not say its columns plainly.

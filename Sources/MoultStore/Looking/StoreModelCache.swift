@@ -7,13 +7,13 @@ import MoultSQLite
 package struct StoreModelCache: Sendable, Equatable {
     /// As the store holds them; nil if the table, its row or its content is missing.
     package let bytes: [UInt8]?
-    /// Why there are no bytes; nil if there are some, or no table for them.
+    /// The reason why there are no bytes; nil if there are some, or no table for them.
     private let absence: Finding?
     private let reading = Once<(model: ManagedObjectModel?, findings: [Finding])>()
 
     /// Nil if there is no model, or none that can be read.
     package var model: ManagedObjectModel? { read.model }
-    /// Why there is none, and what was noticed while it was read.
+    /// The reason why there is no model, and the findings from reading it.
     package var findings: [Finding] { absence.map { [$0] } ?? read.findings }
 
     private var read: (model: ManagedObjectModel?, findings: [Finding]) {

@@ -27,7 +27,7 @@ package final class StoreProbe {
     let system: any System
     private let before: [FileStatus?]
     private let privateFolder: TemporaryFolder?
-    /// Why there is no private copy.
+    /// The error for the lack of room that prevented a private copy.
     private let lackOfRoom: MigrationError?
 
     /// - Parameter folder: where a private copy is made; the system's temporary folder when nil.
@@ -49,7 +49,7 @@ package final class StoreProbe {
         }
     }
 
-    /// What is said of a store that cannot be read with the log or the journal next to it.
+    /// The error codes for a store that cannot be read with the log or the journal next to it.
     private static let unreadable: [MigrationError.Code?] = [.storeCorrupted, .notAStore, .metadataInvalid]
 
     private init(opening path: String, _ system: any System, _ folder: String) throws {

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultPlan
 
-/// Which version a store is of, and what model its rows are read with.
+/// The version that a store is of, and the model that its rows are read with.
 ///
 /// The store itself is asked, in this order: the entity hashes of its metadata, the model it carries, its tables.
 package struct StoreRecognition: Sendable, Equatable {
@@ -12,7 +12,7 @@ package struct StoreRecognition: Sendable, Equatable {
     package let configuration: String?
     /// The model that fits the store's tables; nil if neither the versions nor the store have one.
     package let model: ManagedObjectModel?
-    /// What the version was told by.
+    /// The evidence that the version was told by.
     package let basis: Basis
     package let findings: [Finding]
 
@@ -56,7 +56,7 @@ extension VersionStatus {
     }
 }
 
-/// What a store's model may be where its hashes name none of the versions.
+/// The possible models of a store whose hashes name none of the versions.
 private struct Candidates {
     let snapshot: StoreSnapshot
     let versions: ModelVersions

@@ -58,8 +58,9 @@ extension Finding {
     package var isFault: Bool { severity > .note && code != Self.frameworkCode }
 }
 
-/// What in a store's catalogue is not as its level of the framework makes it. An app's own objects, whose names do not
-/// begin as Core Data's do, are no surprise; neither are the indexes that earlier versions of the model have left.
+/// The differences between a store's catalogue and what its level of the framework makes. An app's own objects, whose
+/// names do not begin as Core Data's do, are no surprise; neither are the indexes that earlier versions of the model
+/// have left.
 private struct CatalogueSurprises {
     private(set) var all: [(place: String, sentence: String)] = []
 

@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 
 extension StoreSnapshot {
-    /// What the database's header says.
+    /// The facts in the database's header.
     package struct FileFacts: Sendable, Hashable {
         package enum JournalMode: String, Sendable, Hashable { case rollback, wal }
 

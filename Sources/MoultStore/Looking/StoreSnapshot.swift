@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSQLite
 
-/// What a store says of itself, read once: its catalogue, its metadata, its entity numbers, the model it carries.
+/// A store's description of itself, read once: its catalogue, its metadata, its entity numbers, the model it carries.
 ///
 /// Nothing here reads an object's row; ``rowCounts(of:over:)`` and `StoreReader` do.
 package struct StoreSnapshot: Sendable, Equatable {
@@ -18,7 +18,7 @@ package struct StoreSnapshot: Sendable, Equatable {
     package let historyKeys: [String: Int64]
     package let file: FileFacts
     private let noticed: [Finding]
-    /// What was noticed, such as a damaged model cache or tables that were altered in place.
+    /// The findings about the store, such as a damaged model cache or tables that were altered in place.
     package var findings: [Finding] { noticed + [frameworkFinding].compactMap(\.self) + cache.findings }
 
     /// Reads what the connection's main database says.

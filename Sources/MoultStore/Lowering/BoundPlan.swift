@@ -6,7 +6,7 @@ import MoultSQLite
 /// A mapping bound to one store: what it costs there, what its rows say about it, and what the store must still be
 /// when it runs.
 package struct BoundPlan: Sendable {
-    /// What the store looked like when the plan was made; a plan that is run later is refused where it has changed.
+    /// The state of the store when the plan was made; a plan that is run later is refused where it has changed.
     package struct Binding: Sendable, Hashable {
         package var storeUUID: String
         /// The checksum of the store's version hashes.
@@ -29,7 +29,7 @@ package struct BoundPlan: Sendable {
         }
     }
 
-    /// What only a look at every row tells, kept by a migration that is done in several calls.
+    /// The facts that only a look at every row tells, kept by a migration that is done in several calls.
     package struct RowFacts: Sendable, Equatable {
         package var rowCounts: [String: Int64]
         package var disjoint: Set<[Int]>
@@ -44,12 +44,12 @@ package struct BoundPlan: Sendable {
 
     package let target: ModelVersion
     package let binding: Binding
-    /// What the rows say, without what is lost; severity `error` stands in the way.
+    /// The findings about the rows, without the losses; severity `error` stands in the way.
     package let rowFindings: [Finding]
-    /// What is lost where every table that changes is made anew, counted; not counted where work is put off, because it
-    /// stays for now.
+    /// The losses where every table that changes is made anew, counted. Where work is put off, they are not counted,
+    /// because the data stays for now.
     package let losses: [MigrationLoss]
-    /// What is added to the keys of an entity mapping's objects, for each of the mapping's.
+    /// The numbers that are added to the keys of an entity mapping's objects, one for each entity mapping.
     package let keyShifts: [Int64]
     package let metadata: StoreMetadata
     package let modelCache: [UInt8]?
@@ -58,7 +58,7 @@ package struct BoundPlan: Sendable {
     /// Pairs of places of entity mappings whose conditions no object fulfils both.
     let disjoint: Set<[Int]>
     private let lowerings = OnceEach<StoreScript.Choice, StoreLowering>()
-    /// What can wait; nil where that was not asked for.
+    /// The work that can wait; nil where that was not asked for.
     package let deferral: Deferral?
     /// Whether what an earlier deferred migration has left takes its place again.
     let isUndoing: Bool
@@ -171,7 +171,7 @@ package struct BoundPlan: Sendable {
         }
     }
 
-    /// What the rows say, and what is lost. Where work is put off, only what leaves at once.
+    /// The findings about the rows, and the losses. Where work is put off, only the losses that occur at once.
     package var findings: [Finding] { rowFindings + atOnce(losses).compactMap(\.finding) }
 
     /// The same for one way of changing the tables.
@@ -179,13 +179,13 @@ package struct BoundPlan: Sendable {
         try rowFindings + atOnce(losses(choice)).compactMap(\.finding)
     }
 
-    /// What the run itself loses.
+    /// Returns the losses of the run itself.
     fileprivate func atOnce(_ losses: [MigrationLoss]) -> [MigrationLoss] {
         isDeferred ? losses.filter { !$0.isPutOff } : losses
     }
 
-    /// What is lost. A table that stays keeps what an app has added to it, and a join table every link as often as it is
-    /// there.
+    /// Returns the losses for one way of changing the tables. A table that stays keeps what an app has added to it, and
+    /// a join table every link as often as it is there.
     package func losses(_ choice: StoreScript.Choice) throws -> [MigrationLoss] {
         guard choice != .normalised, !isDeferred else { return losses }
         let lowering = try lowering(choice)
@@ -204,7 +204,7 @@ package struct BoundPlan: Sendable {
         }
     }
 
-    /// What the rows have told.
+    /// The facts that the rows have told.
     package var rowFacts: RowFacts { RowFacts(rowCounts: rowCounts, disjoint: disjoint, losses: losses) }
 
     /// Nil where the store has none, or where Core Data's way to archive the model is not known; NULL is legal there,
@@ -229,10 +229,10 @@ package struct BoundPlan: Sendable {
     /// The store as it is, and a fresh store of the target version.
     package var source: StoreLayout { lowering.source }
     package var destination: StoreLayout { lowering.destination }
-    /// What else stands in the store's catalogue, and what of it stays.
+    /// The other objects in the store's catalogue, and those of them that stay.
     package var keptObjects: KeptObjects { lowering.keptObjects }
 
-    /// What becomes of each table of the new version; empty where work is put off.
+    /// Returns the change of each table for the new version; empty where work is put off.
     package func tableWays(_ choice: StoreScript.Choice) throws -> [TableWay] {
         guard !isDeferred else { return [] }
         return try lowering(choice).ways()
@@ -255,7 +255,7 @@ package struct BoundPlan: Sendable {
         return own.isEmpty || other.ownDefinitions != own ? lowering : other
     }
 
-    /// What stands in the way, as one error; nil where nothing does.
+    /// The findings that stand in the way, as one error; nil where there are none.
     package var obstacle: MigrationError? {
         let errors = rowFindings.filter { $0.severity == .error }
         guard let first = errors.first else { return nil }

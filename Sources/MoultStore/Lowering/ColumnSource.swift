@@ -1,6 +1,6 @@
 import MoultSQLite
 
-/// Where the values of a column come from, for a row `s` of the source's table.
+/// The source of the values of a column, for a row `s` of the source's table.
 enum ColumnSource: Sendable, Hashable {
     /// That column of the row.
     case column(String)

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultPlan
 
-/// How the changed-columns bit set of persistent history is carried from one version's slots to another's
+/// The mapping of the changed-columns bit set of persistent history from one version's slots to another's
 /// (`ACHANGE.ZCOLUMNS`).
 package struct HistoryColumns: Sendable, Hashable {
     /// For each slot of the destination, the slots of the source of which any sets it.

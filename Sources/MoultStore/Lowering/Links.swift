@@ -13,8 +13,8 @@ struct Links {
 }
 
 extension StoreLowering {
-    /// What fills a relationship which `entity` of the destination declares: by the owners' own mappings, and for
-    /// owners that leave it to the inverse, by those of the destinations.
+    /// Returns the links that fill a relationship of the destination, given with the entity that declares it: by the
+    /// owners' own mappings, and for owners that leave it to the inverse, by those of the destinations.
     func links(of reference: RelationshipReference) -> [Links] {
         foundLinks.value(reference) { findLinks(of: reference) }
     }

@@ -23,7 +23,7 @@ struct LossCount {
         contributions = try lowering.contributionsOverStore()
     }
 
-    /// What has something to lose, counted.
+    /// Returns the losses of everything that has something to lose, counted.
     func losses() throws -> [MigrationLoss] {
         let left = lowering.mapping.leftBehind(
             from: source.model, to: lowering.destination.model, version: version
@@ -168,7 +168,8 @@ struct LossCount {
 
     // MARK: - Values
 
-    /// Those that get the default value instead; without one they are an obstacle.
+    /// Returns the losses of values that cannot be converted and get the default value instead. Without a default value
+    /// they are an obstacle.
     private func unconverted() throws -> [MigrationLoss] {
         var losses: [MigrationLoss] = []
         for contribution in contributions where lowering.rowCounts[contribution.source.name, default: 0] > 0 {
@@ -229,7 +230,7 @@ extension StoreLowering {
 extension Connection {
     func integer(_ sql: SQLText) throws -> Int64? { try integer(sql.inlined) }
 
-    /// How many values each of some columns has, in the store as `main`.
+    /// Returns the number of values in each of some columns, in the store as `main`.
     func valueCounts(of columns: [String], in table: String) throws -> [(column: String, count: Int64)] {
         try columns.map { column in
             (column, try integer("SELECT count(\(column.quotedName)) FROM main.\(table.quotedName)") ?? 0)

@@ -2,7 +2,7 @@ import MoultModel
 import MoultPlan
 import MoultSQLite
 
-/// What the expressions and the predicate of one entity mapping are in SQL, over a row `s` of the source's table.
+/// The expressions and the predicate of one entity mapping in SQL, over a row `s` of the source's table.
 struct MappedValues: Sendable {
     /// By the attribute, or an element of a composite one: `address.street`.
     private(set) var values: [String: ColumnSource] = [:]
@@ -10,7 +10,7 @@ struct MappedValues: Sendable {
     private(set) var failures: [String: SQLText] = [:]
     /// By attribute, what holds for a row whose decimal has more digits than the column keeps.
     private(set) var roundings: [String: SQLText] = [:]
-    /// Which rows the mapping takes; nil for all.
+    /// The condition for the rows that the mapping takes; nil for all.
     private(set) var condition: SQLText?
     private(set) var functions: [TransformFunction] = []
 

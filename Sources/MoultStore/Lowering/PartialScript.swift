@@ -12,7 +12,7 @@ package struct PartialScript: Sendable {
     package static let makeKeys =
         "CREATE TABLE main.\(keys) (place TEXT, key INTEGER, PRIMARY KEY (place, key)) WITHOUT ROWID"
 
-    /// Why it can only be run for all objects of a store, in a sentence; nil where it need not be.
+    /// The reason why the script can only be run for all objects of a store, in a sentence; nil where it need not be.
     package let obstacle: String?
     package let tables: [Table]
     package let sources: [Source]
@@ -44,7 +44,7 @@ package struct PartialScript: Sendable {
         package let source: String
     }
 
-    /// What feeds one entity table of the destination.
+    /// A table of the source that feeds one entity table of the destination.
     package struct Source: Sendable {
         package let table: String
         package let numbers: [Int]

@@ -3,7 +3,7 @@ import MoultSQLite
 
 /// A relationship of the source as pairs of keys, wherever they are kept: the object that has it, and its destination.
 struct RelationshipPairs: Hashable {
-    /// Which of the two objects a row of `table` belongs to; a join table's belongs to neither.
+    /// The one of the two objects that a row of `table` belongs to; a join table's belongs to neither.
     enum Row: Hashable { case owner, destination, neither }
 
     /// The table of the rows; empty where a path of tables gives them.
@@ -80,8 +80,8 @@ extension RelationshipPairs {
     /// The rows as they stand behind FROM.
     func rows(in schema: SQLText) -> SQLText { path?.query(in: schema) ?? "\(schema).\(table: table)" }
 
-    /// What a row `s` of the owner's table holds of its first pair: a column of its own where it has one, else a
-    /// subquery. `filter` is a condition on the pair `p`, and `rows` is where the pairs are.
+    /// Returns the value of `column` in the first pair of a row `s` of the owner's table: a column of its own where it
+    /// has one, else a subquery. `filter` is a condition on the pair `p`, and `rows` is where the pairs are.
     func value(_ column: String, filter: SQLText?, in rows: SQLText) -> ColumnSource {
         if row == .owner { return .column(column) }
         let condition: SQLText = filter.map { " AND \($0)" } ?? ""
@@ -93,6 +93,6 @@ extension RelationshipPairs {
             """)
     }
 
-    /// What the pairs `p` of one owner are sorted by first; empty where they have no order.
+    /// The first term in the order of the pairs `p` of one owner; empty where they have no order.
     var ownerOrder: SQLText { ownerOrderColumn.map { "p.\(name: $0), " } ?? "" }
 }

@@ -3,7 +3,7 @@ import MoultSQLite
 
 /// The pairs of objects of one entity of the source and those at the end of a path of relationships.
 struct RelationshipPath: Hashable {
-    /// What the two columns of its rows are called.
+    /// The names of the two columns of its rows.
     static let (owner, destination) = ("owner", "destination")
 
     /// The entity whose objects, without those of sub-entities, the path starts at.

@@ -39,7 +39,7 @@ extension StoreLowering {
 }
 
 extension StoreLayout {
-    /// What a derivation gives for a row `t` of the entity's table, in `main`.
+    /// Returns the SQL of a derivation for a row `t` of the entity's table, in `main`.
     func expression(for shape: DerivationShape, in entity: EntityDescription) -> String? {
         switch shape {
         case .now:

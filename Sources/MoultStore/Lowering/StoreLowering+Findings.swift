@@ -3,8 +3,8 @@ import MoultPlan
 import MoultSQLite
 
 extension StoreLowering {
-    /// What only the rows can tell before a migration: what stands in its way (findings of severity `error`), what is
-    /// rounded or converted. What is lost is ``LossCount``'s to count.
+    /// Returns the findings that only the rows can tell before a migration: what stands in its way (findings of
+    /// severity `error`), what is rounded or converted. What is lost is ``LossCount``'s to count.
     ///
     /// - Parameters:
     ///   - contributions: with expressions over the store itself (``LossCount/contributions``).
@@ -29,7 +29,7 @@ extension StoreLowering {
         }
     }
 
-    /// Where keys cannot be kept.
+    /// Returns findings for the objects whose keys cannot be kept.
     private func shiftedKeys() -> [Finding] {
         contributions.filter { $0.shift > 0 }.map { contribution in
             let (old, new) = (contribution.source.name, contribution.destination.name)

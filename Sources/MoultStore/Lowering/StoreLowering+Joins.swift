@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSQLite
 
-/// What becomes of one join table of the destination.
+/// The change of one join table of the destination.
 struct JoinChange {
     enum Kind: Hashable {
         case untouched
@@ -19,7 +19,7 @@ struct JoinChange {
     let kind: Kind
     /// Whether its pairs stay as they are, whatever becomes of its text.
     var keepsPairs = false
-    /// What a table that stays has of the app's own.
+    /// The app's own definitions in a table that stays.
     var own = OwnDefinitions()
     /// The order columns that the source has no order for, each with the key column that its lists hang on.
     let ordersToMake: [(order: String, key: String)]

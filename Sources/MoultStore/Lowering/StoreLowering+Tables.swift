@@ -2,7 +2,7 @@ import MoultModel
 import MoultPlan
 import MoultSQLite
 
-/// What becomes of one entity table of the destination.
+/// The change of one entity table of the destination.
 struct TableChange {
     enum Kind: Hashable {
         /// No text and no value changes.
@@ -18,9 +18,9 @@ struct TableChange {
     struct Fill: Hashable {
         let source: String
         let columns: [Assignment]
-        /// Which rows `s`; nil for all.
+        /// The condition for the rows `s`; nil for all.
         let condition: SQLText?
-        /// What is added to the keys of the rows.
+        /// The number that is added to the keys of the rows.
         let shift: Int64
         let entities: [String]
 
@@ -33,7 +33,7 @@ struct TableChange {
         let source: ColumnSource
 
         var keepsColumn: Bool { source == .column(column) }
-        /// Which rows get another value, if not all of them do.
+        /// The condition for the rows that get another value, if not all of them do.
         var limit: SQLText? {
             guard case .filled(column, _) = source else { return nil }
             return "s.\(name: column) IS NULL"
@@ -104,7 +104,7 @@ extension StoreLowering {
         }
     }
 
-    /// Which rows of a table some contributions take; nil for all.
+    /// Returns the condition for the rows of a table that some contributions take; nil for all.
     private func condition(_ members: [Contribution], in from: EntityTable) -> SQLText? {
         let numbers = members.map(\.sourceNumber).sorted()
         let picked = members.filter { $0.values.condition != nil }

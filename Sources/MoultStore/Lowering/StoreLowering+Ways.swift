@@ -1,16 +1,16 @@
 import MoultModel
 import MoultSQLite
 
-/// How a table of the destination comes to be, the cheapest way that is safe.
+/// The choice of the way in which a table of the destination is made: the cheapest that is safe.
 extension StoreLowering {
-    /// What becomes of a table.
+    /// The way in which a table gets to the new version.
     struct Way {
         var kind: TableChange.Kind
-        /// What is altered of a table that stays.
+        /// The alteration of a table that stays.
         var alteration = ColumnAlteration()
-        /// Why a table with rows is made anew; nil where it is not.
+        /// The reason why a table with rows is made anew; nil where it is not.
         var reason: RebuildReason?
-        /// What a table that stays has of the app's own.
+        /// The app's own definitions in a table that stays.
         var own = OwnDefinitions()
     }
 
@@ -41,7 +41,7 @@ extension StoreLowering {
         }
     }
 
-    /// Why every table whose text changes is made anew; nil where none has to be.
+    /// The reason why every table whose text changes is made anew; nil where none has to be.
     var reasonToRebuild: RebuildReason? {
         if choice == .normalised { return .isNormalised }
         if let alterations { return .altersTooOften(alterations) }
@@ -164,7 +164,7 @@ extension StoreLowering {
 
     // MARK: - The plan
 
-    /// What becomes of every table of the new version.
+    /// Returns the change of every table of the new version.
     func ways() -> [TableWay] {
         let present = Set(source.joinTables.map(\.name))
         return changes.map { TableWay($0) }

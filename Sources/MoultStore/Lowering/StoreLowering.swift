@@ -13,21 +13,21 @@ struct StoreLowering: Sendable {
     /// A fresh store of the target version.
     let destination: StoreLayout
     let mapping: ResolvedMapping
-    /// What `sqlite_master` of the store says.
+    /// The contents of `sqlite_master` in the store.
     let catalogue: Catalogue
     /// Rows by source entity, where they were counted.
     let rowCounts: [String: Int64]
 
-    /// What else stands in the store's catalogue, and what of it stays.
+    /// The other objects in the store's catalogue, and those of them that stay.
     var keptObjects: KeptObjects { didSet { forgetChanges() } }
-    /// What is missing of persistent history.
+    /// The missing parts of persistent history.
     let historyGaps: HistoryGaps
 
     var choice = StoreScript.Choice.normalised { didSet { forgetChanges() } }
-    /// How many changes of columns there would be, where it takes less time to make every changed table anew.
+    /// The number of changes of columns that there would be, where it takes less time to make every changed table anew.
     var alterations: Int? { didSet { forgetChanges() } }
 
-    /// Why no table of this store or mapping can be altered; nil where each can be judged by itself.
+    /// The reason why no table of this store or mapping can be altered; nil where each can be judged by itself.
     let obstacle: RebuildReason?
     /// Whether pairs of join tables are made for listed objects alone (``PartialScript``).
     var isPartial = false { didSet { forgetChanges() } }
@@ -47,20 +47,21 @@ struct StoreLowering: Sendable {
         var values: MappedValues
         /// The mapping's place among all.
         let position: Int
-        /// What is added to the keys of its objects.
+        /// The number that is added to the keys of its objects.
         var shift: Int64 = 0
     }
 
     /// The entity mappings that take objects, those of policies among them.
     private(set) var carriers: [Contribution]
-    /// Those whose rows statements make.
+    /// Contributions filled by SQL rather than by a policy.
     private(set) var contributions: [Contribution] = []
     /// The places in ``carriers`` by the root entity of what they make, and how many take each source entity.
     private var placesByRoot: [String: [Int]] = [:]
     private var countsBySource: [Int: Int] = [:]
-    /// What fills each relationship: it follows from the mapping and the two stores, and is asked for each column.
+    /// The links that fill each relationship. They follow from the mapping and the two stores, and are asked for with
+    /// each column.
     let foundLinks = OnceEach<RelationshipReference, [Links]>()
-    /// What becomes of each table, as long as nothing above changes.
+    /// The change of each table, as long as nothing above changes.
     private var knownChanges = Once<[TableChange]>()
     private var knownJoinChanges = Once<[JoinChange]>()
     /// By root entity of the destination, the highest key where keys were shifted.
@@ -177,10 +178,10 @@ struct StoreLowering: Sendable {
         }
     }
 
-    /// What becomes of each entity table of the destination.
+    /// The change of each entity table of the destination.
     var changes: [TableChange] { knownChanges.value { destination.tables.map(change(of:)) } }
 
-    /// What becomes of each join table of the destination.
+    /// The change of each join table of the destination.
     var joinChanges: [JoinChange] { knownJoinChanges.value { destination.joinTables.map(joinChange(of:)) } }
 
     private mutating func forgetChanges() { (knownChanges, knownJoinChanges) = (Once(), Once()) }

@@ -10,7 +10,7 @@ extension StoreScript {
             case createIndex, dropIndex, createTrigger, dropTrigger
             /// New rows, new values in rows that are there, rows that leave.
             case fill, update, delete
-            /// What makes a store one of its version: hashes, the model, and the numbers of entities.
+            /// The mark of the version on a store: hashes, the model, and the numbers of entities.
             case metadata
         }
 
@@ -22,7 +22,7 @@ extension StoreScript {
         package var sql: String
         package let sentence: String
         package private(set) var rows: RowCount
-        /// How it is said of some rows alone; nil where it cannot be.
+        /// The table by whose keys the statement can be limited to some rows alone; nil where it cannot be.
         package private(set) var keys: Keys?
         /// Whether its literals may be an app's data: its metadata, or the words of its own indexes and triggers.
         package private(set) var holdsValues = false
@@ -96,7 +96,7 @@ extension StoreScript {
             }
         }
 
-        /// What the statement counts for in the progress of a script: one where they were not counted.
+        /// The rows that the statement counts for in the progress of a script: one where they were not counted.
         package var progress: Int64 { if case .counted(let count) = self { count } else { 1 } }
     }
 }

@@ -1,11 +1,11 @@
 import MoultSQLite
 
-/// What will be done to a store, as statements: a bound plan lowered to SQL. Running it is the engine's business.
+/// The changes to be made to a store, as statements: a bound plan lowered to SQL. Running it is the engine's business.
 ///
 /// The statements run in order, in one transaction, on a connection whose `main` is the working copy or the store
 /// itself (``Place``) and whose schema `source` is the unchanged backup of the store.
 package struct StoreScript: Sendable, Equatable {
-    /// How the tables get to the new version, where there is a choice.
+    /// The way in which the tables get to the new version, where there is a choice.
     package enum Choice: Sendable, Hashable {
         /// Each in the cheapest safe way.
         case cheapest
@@ -17,7 +17,7 @@ package struct StoreScript: Sendable, Equatable {
     }
 
     package var statements: [Statement]
-    /// Where a script may run.
+    /// The place where a script may run.
     package enum Place: String, Sendable, Hashable {
         /// On a working copy.
         case copy
@@ -38,9 +38,9 @@ package struct StoreScript: Sendable, Equatable {
     package var isDeferred = false
     /// Whether anything is lost at once, as an object of an app that has no place in the new version.
     package var needsBackup = true
-    /// How persistent history's column sets are carried over, by source entity number.
+    /// The mappings that carry over persistent history's column sets, by source entity number.
     package var historyColumns: [Int: HistoryColumns]
-    /// What stays of the app's own: in Core Data's tables, by their names, and next to them.
+    /// The app's own definitions and objects that stay: in Core Data's tables, by their names, and next to them.
     package struct Kept: Sendable, Equatable {
         package var definitions: [String: OwnDefinitions] = [:]
         package var objects = KeptObjects()

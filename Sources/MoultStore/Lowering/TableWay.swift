@@ -1,6 +1,6 @@
 import MoultModel
 
-/// What SQLite alters of a table that stays.
+/// The changes that SQLite makes to the columns of a table that stays.
 struct ColumnAlteration: Hashable, Sendable {
     struct Rename: Hashable, Sendable {
         let from: String
@@ -38,7 +38,7 @@ struct ColumnAlteration: Hashable, Sendable {
     }
 }
 
-/// Why a table cannot stay.
+/// The reason why a table cannot stay.
 enum RebuildReason: Hashable, Sendable {
     /// The columns are to stand in the order of a new store.
     case isNormalised
@@ -90,7 +90,7 @@ enum RebuildReason: Hashable, Sendable {
     }
 }
 
-/// What becomes of one table of the new version, and why.
+/// The change of one table of the new version, and the reason for it.
 package struct TableWay: Sendable, Hashable {
     package enum Kind: String, Sendable, Hashable {
         case unchanged

@@ -40,7 +40,8 @@ extension System {
         }
     }
 
-    /// Who keeps something at a path: Moult its records in `<name>.moult`, Core Data external data in `.<stem>_SUPPORT`.
+    /// Returns a description of what Moult or Core Data keeps at a path; nil for any other path. Moult keeps its
+    /// records in `<name>.moult`, Core Data external data in `.<stem>_SUPPORT`.
     private func ownName(_ path: String) throws -> String? {
         let (folder, name) = (Path.folder(of: path), Path.name(of: path))
         if name.hasPrefix("."), name.hasSuffix("_SUPPORT") { return "Core Data's external data" }

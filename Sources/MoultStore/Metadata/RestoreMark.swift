@@ -1,8 +1,8 @@
 import MoultModel
 import MoultPropertyList
 
-/// What a store remembers of restores that took numbers back: kept in its own metadata under a key of an application's,
-/// so that it comes in the same transaction as the restored pages.
+/// A store's record of restores that took numbers back: kept in its own metadata under a key of an application's, so
+/// that it comes in the same transaction as the restored pages.
 ///
 /// Whoever has followed the store (a token of persistent history, a mirror) knows by it that what it has seen is gone.
 package struct RestoreMark: Equatable, Sendable {

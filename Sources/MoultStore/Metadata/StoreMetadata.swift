@@ -1,7 +1,7 @@
 import MoultModel
 import MoultPropertyList
 
-/// What a store says of itself: the one row of `Z_METADATA`.
+/// The metadata of a store: the one row of `Z_METADATA`.
 ///
 /// Known keys have typed access; every key, known or not, is kept as it was read, for an application may keep its own.
 package struct StoreMetadata: Sendable, Equatable {

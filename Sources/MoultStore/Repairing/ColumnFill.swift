@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSQLite
 
-/// What the rows of a table get in a column that was missing.
+/// The values that the rows of a table get in a column that was missing.
 package struct ColumnFill: Sendable, Hashable {
     package enum Value: Sendable, Hashable {
         /// The same expression, over the row `t`, for every row of the entities.

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSQLite
 
-/// What a store that keeps persistent history lacks of its tables and of their counters in `Z_PRIMARYKEY`.
+/// The gaps of a store that keeps persistent history, in its tables and in their counters in `Z_PRIMARYKEY`.
 package struct HistoryGaps: Sendable, Equatable {
     /// A column that one of the tables lacks.
     package struct Column: Sendable, Hashable {
@@ -10,7 +10,7 @@ package struct HistoryGaps: Sendable, Equatable {
 
         /// `TABLE.COLUMN`
         package var place: String { "\(table.name).\(column.name)" }
-        /// What is known of its value in each row, as SQL.
+        /// The known value of the column in each row, as SQL; nil where it is not known.
         package var value: String? { column.name == "Z_ENT" ? "\(table.number)" : nil }
         /// SQLite adds no key to a table that is there.
         package var canBeAdded: Bool { column.name != "Z_PK" }
@@ -76,7 +76,7 @@ package struct HistoryGaps: Sendable, Equatable {
         throw MigrationError(.storeCorrupted, fault.message, place: fault.place, remedy: fault.remedy)
     }
 
-    /// What a migration says of it.
+    /// The findings of a migration about the gaps.
     var notes: [Finding] {
         let tables = tables.map { (place: $0.name, what: "The table \($0.name)") }
         let columns = columns.map { (place: $0.place, what: "The column \($0.column.name) of \($0.table.name)") }

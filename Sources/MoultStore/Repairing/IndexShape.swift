@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSQLite
 
-/// What an index is on, as SQLite itself reports it.
+/// The columns of an index, and whether it is unique or partial, as SQLite itself reports them.
 package struct IndexShape: Hashable {
     package struct Column: Hashable {
         /// Nil for an expression.

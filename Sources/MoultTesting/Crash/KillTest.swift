@@ -11,14 +11,14 @@ import MoultSystem
 
 /// A person's own migration in a process that is killed with SIGKILL, at moments spread over the whole of it.
 package struct KillTest: Sendable {
-    /// What became of the store after so many kills.
+    /// The counts of what became of the store after a number of kills.
     package struct Tally: Sendable, Hashable {
         /// Processes that were killed, and those that had ended by then.
         package var (killed, ended) = (0, 0)
         /// The store was the old one, or the new one.
         package var (old, new) = (0, 0)
         package var broken: [String] = []
-        /// What an app's code rebuilds in each run, and was not compared.
+        /// The columns whose values an app's code rebuilds in each run, and which were not compared.
         package var changing: Set<ChangingColumn> = []
     }
 

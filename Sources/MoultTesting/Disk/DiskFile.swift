@@ -7,7 +7,7 @@ final class DiskFile {
 
     private(set) var contents: [UInt8]
     private var durable: [UInt8]
-    /// What was done since the last synchronisation, in order.
+    /// The changes since the last synchronisation, in order.
     private var pending: [Change] = []
 
     /// - Parameter isDurable: whether the contents have been on the disk for long.
@@ -27,7 +27,7 @@ final class DiskFile {
         pending = []
     }
 
-    /// What a power cut leaves: of what was not synchronised, any part, by sectors.
+    /// Returns the contents that a power cut leaves: of what was not synchronised, any part, by sectors.
     func surviving(_ survivors: inout SurvivingWrites) -> [UInt8] {
         var bytes = durable
         for change in pending {

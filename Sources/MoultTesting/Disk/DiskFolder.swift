@@ -37,7 +37,7 @@ final class DiskFolder {
         return Set(done.map(\.number))
     }
 
-    /// What a power cut leaves: any part of what was not synchronised.
+    /// Returns the entries that a power cut leaves: of what was not synchronised, any part.
     func surviving(_ keeps: (_ change: Int) -> Bool) -> [String: Entry] {
         var names = durable
         for change in pending where keeps(change.number) { names[change.name] = change.entry }

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSystem
 
-/// What lies below a folder, twice: as programs see it, and as a power cut would leave it.
+/// The files and folders below a folder, twice: as programs see them, and as a power cut would leave them.
 ///
 /// Nothing counts as durable that POSIX does not promise: contents by a synchronisation of the file, names by one of
 /// their folder. Everything else may be there or not, in any combination.

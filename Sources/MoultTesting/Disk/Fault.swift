@@ -21,7 +21,7 @@ package struct Fault: Sendable, Hashable {
     package var kind: Kind
     /// The number of the moment, from 1: a call of the file system, an allocation, or a look at the clock.
     package var number: Int
-    /// What a power cut spares, and where a write is torn.
+    /// The seed that decides what a power cut spares, and where a write is torn.
     package var seed: UInt64
 
     package init(_ kind: Kind, at number: Int, seed: UInt64 = 0) {
@@ -52,7 +52,7 @@ extension Fault.Kind {
     }
 }
 
-/// What a numbered call of a run does to the disk.
+/// The kind of disk operation that a numbered call of a run makes.
 package enum DiskOperation: String, Sendable, Hashable, CaseIterable {
     case open, write, truncate, sync, remove, lock, shm, append, rename, copy, folder, mode
 

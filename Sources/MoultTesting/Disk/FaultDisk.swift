@@ -15,7 +15,7 @@ package final class FaultDisk: @unchecked Sendable {
     private let fault: Fault?
     private let real = POSIXSystem()
     private let lock = RecursiveLock()
-    /// What a machine that dies would leave; nil if the fault lets everything stay that was written.
+    /// The model of what a machine that dies would leave; nil if the fault lets everything stay that was written.
     private let model: DiskModel?
     private var number = 0
     private var isDead = false
@@ -62,7 +62,7 @@ package final class FaultDisk: @unchecked Sendable {
 
     // MARK: - One call
 
-    /// What becomes of a call: nil if it is made.
+    /// Returns the failure that meets a call; nil if the call is made.
     ///
     /// - Parameter tear: called with the surviving sectors if the machine dies in the middle of this write.
     func meet(_ operation: DiskOperation, tear: (DiskModel, inout SurvivingWrites) -> Void = { _, _ in })

@@ -1,4 +1,4 @@
-/// What the faults at the moments of a migration have shown.
+/// The results of the faults at the moments of a migration.
 public struct FaultReport: Sendable, CustomStringConvertible {
     private let matrix: FaultMatrix
 
@@ -8,7 +8,7 @@ public struct FaultReport: Sendable, CustomStringConvertible {
     public var tried: Int { matrix.tried }
     /// Whether all were that there are.
     public var isComplete: Bool { matrix.rows.allSatisfy(\.isWhole) }
-    /// What was promised and not kept, each with its fault; empty when nothing can be lost.
+    /// The promises that were not kept, each with its fault; empty when nothing can be lost.
     public var broken: [String] { matrix.broken }
     /// The columns, as `ZTABLE.ZCOLUMN`, in which two undisturbed runs left other values, because the app's code asks the
     /// clock or makes identifiers: of these only whether a row has a value was compared.

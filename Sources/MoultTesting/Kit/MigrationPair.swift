@@ -13,7 +13,7 @@ public struct MigrationPair: Sendable, Hashable, CustomStringConvertible {
     public let from: String
     /// The name of the version that it has afterwards.
     public let to: String
-    /// What is kept.
+    /// The entities and properties that the migration keeps.
     ///
     /// `Entity` stands for the objects: none of them is lost. `Entity.property` stands for values and links: an object
     /// that is still there has the same ones. What is renamed has both names, as in `Order.total as Order.sum`. The

@@ -39,7 +39,7 @@ public struct StoreContents: Sendable, Hashable {
         return stream.finish().hexadecimal
     }
 
-    /// What is in one of two stores only, for a person; nil if they hold the same.
+    /// Returns the lines that only one of two stores has, for a person; nil if they hold the same.
     ///
     /// - Parameter limit: lines of each store that are shown; how many there are is always said.
     public func difference(from old: StoreContents, limit: Int = 10) -> String? {

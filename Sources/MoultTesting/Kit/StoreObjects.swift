@@ -12,7 +12,7 @@ struct StoreObjects {
         }
     }
 
-    /// What a migration has not kept of a place, in a sentence; nil if it has kept everything.
+    /// Returns a sentence that says what a migration has not kept of a place; nil if it has kept everything.
     func loss(of place: KeptPlace, in later: StoreObjects) -> String? {
         let (before, after) = (objects[place.old.entity] ?? [:], later.objects[place.new.entity] ?? [:])
         let changed = before.keys.sorted().filter { key in

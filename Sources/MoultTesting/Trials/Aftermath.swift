@@ -2,12 +2,12 @@ import MoultEngine
 import MoultModel
 import MoultSystem
 
-/// What must be true after a run, however it ended.
+/// The checks of what must be true after a run, however it ended.
 ///
 /// All that is looked at follows from what lies on the disk, and what is done to it runs with a clock of its own: a disk
 /// that an earlier trial has left byte for byte like that is not looked at again.
 package struct Aftermath {
-    /// How the run ended; of one that died nothing more is known.
+    /// The end of a run; of one that died nothing more is known.
     package enum Ending {
         case died
         case failed(any Error)
@@ -26,7 +26,7 @@ package struct Aftermath {
         case untouched
         /// The store was the state of that position, of those a store may be in, and all that was promised is true.
         case kept(state: Int)
-        /// What was promised and is not true.
+        /// A promise that was not kept, in words.
         case broken(String)
     }
 
@@ -176,7 +176,7 @@ package struct Aftermath {
         }
     }
 
-    /// How a state differs from the known one that it is nearest to.
+    /// Returns the difference between a state and the known one that it is nearest to.
     private func nearest(_ state: LogicalState) -> String {
         let known = ground.states.map { ($0, Set($0.rows).symmetricDifference(state.rows).count) }
         guard let nearest = known.min(by: { $0.1 < $1.1 })?.0 else { return "" }

@@ -15,22 +15,22 @@ package struct FaultCase: Sendable {
     package var run: @Sendable (_ store: String, _ system: any System) throws -> Void
     /// Each takes a new store to a state on the way at which the work may stay.
     package var stops: [@Sendable (_ store: String, _ system: any System) throws -> Void] = []
-    /// What the next start of a program does with what a dead one left.
+    /// Recovers what a dead program has left, as the next start of a program does.
     package var recover: @Sendable (_ store: String, _ system: any System) throws -> Void = { store, system in
         _ = try Migrator(system: system).recover(store)
     }
-    /// What the old store and the new one must both hold, by plain SQL; nil if the work is to change it.
+    /// Reads, by plain SQL, what the old store and the new one must both hold; nil if the work is to change it.
     package var contents: (@Sendable (_ store: String) throws -> [String])?
-    /// What the store at the path is, by a program that is not Moult: it must be the same for equal states. Nil if the
-    /// states differ in what is chosen at random.
+    /// Describes the store at the path by a program that is not Moult: the description must be the same for equal
+    /// states. Nil if the states differ in what is chosen at random.
     package var witness: (@Sendable (_ store: String) throws -> String)?
     /// The store that another program can have open during the work: this one, or one that the work reads. Nil if no
     /// store is there yet: SQLite would make an empty one for whoever opens it.
     package var opened: @Sendable (_ store: String) -> String? = { $0 }
     /// A table that is not compared, for its rows hold what is chosen at random.
     package var ignoredTable: String?
-    /// What is wrong outside the store, where the work does something there: nil when all is right. `said` is the error
-    /// that the run ended with, in words; empty where it succeeded or died.
+    /// Returns what is wrong outside the store, where the work does something there: nil when all is right. `said` is
+    /// the error that the run ended with, in words; empty where it succeeded or died.
     package var outside: (@Sendable (_ store: String, _ isNew: Bool, _ said: String) throws -> String?)?
     /// Whether the code of an app runs, which may ask the clock or make identifiers: what two undisturbed runs leave
     /// different is not compared.

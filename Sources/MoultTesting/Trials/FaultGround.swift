@@ -3,7 +3,8 @@ import MoultModel
 import MoultSQLite
 import MoultSystem
 
-/// Where the trials of one kind of migration take place: what they begin with, and what an undisturbed run makes of it.
+/// The place where the trials of one kind of migration run, with what they begin with and what an undisturbed run makes
+/// of it.
 package final class FaultGround {
     package let faultCase: FaultCase
     private let system = POSIXSystem()
@@ -15,11 +16,11 @@ package final class FaultGround {
     private let isReal: Bool
     /// The states that a store may be in after a fault, the old one first and the new one last.
     package private(set) var states: [LogicalState] = []
-    /// What the witness says of each.
+    /// The description of each state by the witness.
     private(set) var witnessed: [String] = []
-    /// What the backups hold that a trial begins with.
+    /// The states of the backups that a trial begins with.
     private var earlier: [LogicalState] = []
-    /// What an app's code rebuilds in each run.
+    /// The columns whose values an app's code rebuilds in each run.
     package private(set) var changing: Set<ChangingColumn> = []
     /// The calls of an undisturbed run, in order.
     package private(set) var operations: [DiskOperation] = []
@@ -30,17 +31,17 @@ package final class FaultGround {
     /// The error of an undisturbed run that must end with one.
     private(set) var refusal: MigrationError.Code?
     private(set) var tidyNames: [String] = []
-    /// Which of the disk's promises is a lie, for tests of the harness itself.
+    /// The synchronisations that the disk only pretends to make, for tests of the harness itself.
     package var lie = FaultDisk.Lie.none
 
-    /// What a run has left, and how it ended.
+    /// The disk that a run has left, as a digest, and the end of the run.
     struct Left: Hashable {
         let disk: [UInt8]
         let ending: String
         let faultPersists: Bool
     }
 
-    /// What became of each disk that a trial has left so far.
+    /// The outcome for each disk that a trial has left so far.
     var outcomes: [Left: Aftermath.Outcome] = [:]
 
     /// The position of the new store among the states.
@@ -176,7 +177,7 @@ package final class FaultGround {
         return state
     }
 
-    /// What a program that is not Moult says of the store; empty where none is asked.
+    /// Returns the description of the store by a program that is not Moult; empty where none is asked.
     func witness() throws -> String {
         let words = try faultCase.witness?(store) ?? ""
         // What an app's code rebuilds is another value each time: then only whether the store is whole is compared.

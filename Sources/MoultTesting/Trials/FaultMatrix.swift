@@ -1,7 +1,7 @@
 /// Kinds of migration × kinds of fault, with how many moments there are, how many were tried, and what was not kept.
 package struct FaultMatrix: Sendable {
     package var rows: [FaultRow]
-    /// What an app's code rebuilds in each run, and was not compared.
+    /// The columns whose values an app's code rebuilds in each run, and which were not compared.
     package var changing: Set<ChangingColumn> = []
 
     package init(_ rows: [FaultRow] = []) { self.rows = rows }

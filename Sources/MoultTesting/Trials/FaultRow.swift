@@ -1,17 +1,17 @@
-/// What the trials of one kind of fault on one kind of migration have shown.
+/// The results of the trials of one kind of fault on one kind of migration.
 package struct FaultRow: Sendable, Hashable, Codable {
     package let faultCase: String
     /// The kind of fault, as a table's column is called.
     package let fault: String
     /// Faults there are to try.
     package var moments = 0
-    /// Those that were tried and met the run.
+    /// Faults that were tried and met the run.
     package var tried = 0
-    /// Those that lay behind the end of the run, because it made other calls than the undisturbed one.
+    /// Faults that lay behind the end of the run, because it made other calls than the undisturbed one.
     package var untouched = 0
     /// After the fault the store was the old one, or one on the way; the others left the new one.
     package var old = 0
-    /// What was promised and not true, with the fault.
+    /// The promises that were not kept, each with its fault.
     package var broken: [String] = []
     package var seconds = 0.0
 

@@ -38,7 +38,7 @@ package struct LogicalState: Sendable, Hashable {
 
     // MARK: - The store
 
-    /// What is at the path counts, and nothing that was put elsewhere.
+    /// Returns the lines of the store at the path. Nothing that was put elsewhere counts.
     private static func rows(
         of store: String, _ scratch: String, _ changing: Set<ChangingColumn>, _ system: POSIXSystem
     ) throws -> [String] {
@@ -124,7 +124,7 @@ package struct LogicalState: Sendable, Hashable {
 }
 
 extension Sidecar {
-    /// Where a store's external data is, by plain words.
+    /// Returns the folder of a store's external data, with its name spelled out.
     static func externalData(of store: String) -> String {
         Path.join(Path.folder(of: store), ".\(Path.stem(of: store))_SUPPORT/_EXTERNAL_DATA")
     }

@@ -2,7 +2,7 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// Which objects have become of which source objects, by entity mapping.
+/// The destination objects that source objects have become, by entity mapping.
 ///
 /// Nearly every source object becomes one object of its mapping's destination entity that keeps its key, and nothing
 /// is kept of those. The others stand in a temporary table, so that memory does not grow with the store. A key that
@@ -15,8 +15,8 @@ final class Associations {
     /// The exceptions of each mapping.
     private(set) var counts: [Int: Int64] = [:]
 
-    /// What has become of one source object; `made` is false for an object that was there already, and stands for
-    /// others too.
+    /// An object that a source object has become. `isMerged` is true for an object that was there already, and stands
+    /// for others too.
     struct Entry {
         let entity: Int64
         let key: Int64
@@ -63,7 +63,8 @@ final class Associations {
         }
     }
 
-    /// What has become of a source object; nil if it is one object of the same key, or nothing yet.
+    /// Returns the objects recorded for a source object: none if nothing becomes of it, nil if it is one object of the
+    /// same key, or nothing yet.
     func entries(mapping: Int, source: Int64) throws -> [Entry]? {
         guard counts[mapping] != nil else { return nil }
         let statement = try prepared(

@@ -14,7 +14,7 @@ public final class DestinationObject {
     private let shape: EntityShape
     // A run belongs to one thread, and nobody changes these while they are read: that is not checked for each value.
     @exclusivity(unchecked) private(set) var key: Int64
-    /// What an object that is not written takes from its source object's row, or the defaults of its entity.
+    /// The plan of an unwritten object: the values from its source object's row, or the defaults of its entity.
     @exclusivity(unchecked) private(set) var plan: InstancePlan?
     /// Whether its row is in the store.
     @exclusivity(unchecked) private(set) var isWritten: Bool
@@ -136,7 +136,8 @@ extension DestinationObject {
         }
     }
 
-    /// Where the members' own rows hold the relationship and no order is kept, the member leads back; otherwise false.
+    /// Makes the member lead back, where the members' rows hold the relationship and no order is kept; otherwise
+    /// returns false.
     private func lead(_ member: DestinationObject, backBy position: Int) -> Bool {
         guard let inverse = entity.backwardToOnes[position] else { return false }
         member.setObject(self, for: inverse)

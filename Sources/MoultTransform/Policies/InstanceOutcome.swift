@@ -1,4 +1,4 @@
-/// What becomes of a source object.
+/// The outcome of migrating a source object.
 public enum InstanceOutcome {
     /// Objects are made of it, and associated with it; what a policy need not say.
     case kept
@@ -10,7 +10,7 @@ public enum InstanceOutcome {
     case quarantined(reason: String)
 }
 
-/// What became of the source objects of one entity mapping, counted:
+/// The numbers of source objects of one entity mapping, by outcome:
 /// `sources == kept + split + merged + dropped + quarantined`.
 public struct InstanceCounts: Sendable, Hashable {
     /// The name of the entity mapping.
@@ -33,9 +33,9 @@ public struct InstanceCounts: Sendable, Hashable {
     public internal(set) var quarantined: Int64 = 0
     /// The objects that the policy made while this mapping ran, of any entity.
     public internal(set) var made: Int64 = 0
-    /// How many source objects were dropped or quarantined, by reason; at most the first hundred reasons.
+    /// The numbers of source objects that were dropped or quarantined, by reason; at most the first hundred reasons.
     public internal(set) var reasons: [String: Int64] = [:]
-    /// What the policy has counted itself, with ``MigrationManager/count(_:)``; of more than a hundred the first hundred.
+    /// The policy's own counts, made with ``MigrationManager/count(_:)``; of more than a hundred the first hundred.
     public internal(set) var notes: [String: Int64] = [:]
     /// The links that no object could take, by the relationship of the source, where no code has read them.
     package internal(set) var lostLinks: [String: Int64] = [:]

@@ -4,8 +4,8 @@ import MoultPlan
 import MoultSQLite
 import MoultStore
 
-/// What each property of a new object takes from the present row of its source entity where the policy does not set
-/// it: the mapping's expressions, with every name looked up once.
+/// The values that the properties of a new object take from the present row of its source entity where the policy does
+/// not set them: the mapping's expressions, with every name looked up once.
 final class InstancePlan {
     private let steps: [Step]
     /// The steps that take a column of the source's row as it is; most are.
@@ -48,7 +48,7 @@ final class InstancePlan {
             let sourcePosition: Int
             let key: Int
             let order: Int?
-            /// What the source's entities become, by name, each with its number.
+            /// The destination entities that the source's entities become, by the source's name, each with its number.
             let entities: [String: (name: String, number: Int64)]
         }
     }
@@ -138,7 +138,7 @@ final class InstancePlan {
     }
 }
 
-/// Where the value of an expression is found.
+/// The source of an expression's value.
 enum MappedExpression {
     /// At that place among the reader's expressions.
     case value(Int)
@@ -258,7 +258,7 @@ extension InstanceReader {
 }
 
 extension AttributeValue {
-    /// What an expression has come to, as an attribute of that type takes it.
+    /// Creates the value of an attribute of that type from the result of an expression; nil for null.
     fileprivate init?(_ value: ExpressionValue, for type: AttributeType) throws {
         let plain: AttributeValue
         switch value {

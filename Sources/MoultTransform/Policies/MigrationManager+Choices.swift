@@ -50,7 +50,7 @@ extension MigrationManager {
         return nil
     }
 
-    /// Those whose links in the store are others: rows that statements have made right stay theirs.
+    /// Returns the owners whose stored links differ from these: rows that statements have made right stay as they are.
     func differing(
         _ led: [(owner: DestinationObject, objects: [ObjectReference])], _ link: MappedLink
     ) throws -> [(owner: DestinationObject, objects: [ObjectReference])] {

@@ -37,7 +37,7 @@ extension MigrationManager {
         if isChanged { try order(at: link) }
     }
 
-    /// What one end of a link has become, of any entity.
+    /// Returns the objects that one end of a link has become, of any entity.
     private func made(of end: ObjectID, _ link: MappedLink) throws -> [ObjectReference] {
         try link.targets.flatMap { try destinations(of: $0, end.entityName, end.key) }.map(\.reference)
     }
@@ -142,7 +142,7 @@ private struct LinkCompletion {
         { manager.destinationModel.isKind($0.entityName, of: link.destinationEntityName) }
     }
 
-    /// Who leads to each of the ends, where only one object may; nil where many may.
+    /// Returns the object that leads to each of the ends, where only one may; nil where many may.
     private func takers(_ manager: MigrationManager) throws -> [ObjectReference: ObjectReference]? {
         guard let inverse = link.inverseName, link.isInverseToOne else { return nil }
         let ends = Set(sources.flatMap { $0.ends.joined() }).filter(isKind(manager))

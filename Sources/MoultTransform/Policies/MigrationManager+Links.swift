@@ -154,7 +154,7 @@ extension MigrationManager {
         }
     }
 
-    /// What the ends have become, but for those that choose another owner; a to-one takes the first.
+    /// Returns the objects of the ends, except those that choose another owner; a to-one takes the first.
     private func objects(
         _ link: MappedLink, at ends: [ObjectID], choosing owner: DestinationObject,
         _ choices: [Int: [ObjectID: ObjectReference]]

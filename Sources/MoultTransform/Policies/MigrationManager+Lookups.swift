@@ -7,7 +7,8 @@ import MoultStore
 // MARK: - Who has become of whom
 
 extension MigrationManager {
-    /// What the entity mapping of that name has made of source objects, object by object; each object once.
+    /// Returns the objects that source objects have become in the entity mapping of that name, in the order of the
+    /// source objects; each object once.
     ///
     /// - Throws: `usage` for a name that no entity mapping has.
     public func destinationInstances(
@@ -58,7 +59,7 @@ extension MigrationManager {
         return found
     }
 
-    /// What a mapping has made of a source object.
+    /// Returns the objects that a source object has become in a mapping.
     func destinations(of mapping: RunningMapping, _ entityName: String, _ key: Int64) throws -> [DestinationObject] {
         guard mapping.mapping.sourceEntityName == entityName else { return [] }
         let fresh = associated.filter {

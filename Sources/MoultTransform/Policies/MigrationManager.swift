@@ -4,7 +4,8 @@ import MoultPlan
 import MoultSQLite
 import MoultStore
 
-/// What the policies of one run share: both versions, who has become of whom, and a place for state: `NSMigrationManager`.
+/// The manager that the policies of one run share, like Core Data's `NSMigrationManager`: it has both versions, the
+/// associations of source and destination objects, and a place for state.
 ///
 /// It lives as long as the run of one mapping and belongs to its thread.
 public final class MigrationManager {
@@ -48,7 +49,7 @@ public final class MigrationManager {
     @exclusivity(unchecked) var waiting: [DestinationObject] = []
     /// Objects that somebody holds beyond the call that made them, so that there is one for each row.
     @exclusivity(unchecked) private var living: [ObjectReference: WeakObject] = [:]
-    /// What went wrong where nothing could be thrown; thrown when the policy's call returns.
+    /// An error that could not be thrown where it happened; thrown when the policy's call returns.
     @exclusivity(unchecked) private var fault: PolicyFault?
     @exclusivity(unchecked) var current: RunningMapping?
     /// The object that a policy was called for, which whoever calls it holds.

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultStore
 
-/// What went wrong in a policy, and with which object.
+/// An error in a policy, with the object that it concerns.
 struct PolicyFault: Error {
     var message: String
     var entityName: String?

@@ -124,8 +124,9 @@ extension MigrationManager {
         }
     }
 
-    /// What the entities that a source relationship leads to become at the other end of a relationship of the new
-    /// version, by name; nil if a key of theirs may have become another one that no exception tells of.
+    /// Returns the destination entities for the other end of a relationship of the new version, by the names of the
+    /// source entities that the old one leads to; nil if a key of theirs may have become another one that no exception
+    /// tells of.
     func takers(
         of old: RelationshipDescription, into new: RelationshipDescription
     ) -> [String: (name: String, number: Int64)]? {

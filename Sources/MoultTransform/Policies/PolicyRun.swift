@@ -13,9 +13,9 @@ package struct PolicyRun {
     package var from: ManagedObjectModel
     package var to: ManagedObjectModel
     package var registry: MigrationRegistry
-    /// Where the external data of both stores lie; new files among them.
+    /// The files with the external data of both stores; new files among them.
     package var external: ExternalStorage
-    /// How many source objects are read, and what became of them written, at a time.
+    /// The number of source objects that are read at a time, and whose outcomes are written at a time.
     package var batchSize: Int
     package var system: any System
     /// Takes down what the policies read, and what the mappings carry over for them.

@@ -19,7 +19,8 @@ final class RunningMapping {
     let keepsKeys: Bool
     /// The destination entity; known when its instances are made.
     @exclusivity(unchecked) var entity: DestinationEntity?
-    /// What a new object takes from the source's row, and what reads that; made when its instances are.
+    /// The plan of the values that a new object takes from the source's row, with the reader of that row; both are made
+    /// when the mapping's instances are.
     @exclusivity(unchecked) var plan: InstancePlan?
     @exclusivity(unchecked) var reader: InstanceReader?
     /// The positions of the to-ones that its rows take with the keys of source objects.

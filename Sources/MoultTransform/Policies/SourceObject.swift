@@ -13,12 +13,12 @@ public final class SourceObject {
     private let shape: EntityShape
     // A run belongs to one thread, and nobody changes these while they are read: that is not checked for each value.
     @exclusivity(unchecked) private(set) var key: Int64
-    /// Whose present row it may be.
+    /// The reader whose present row may be that of the object.
     private let reader: InstanceReader?
     @exclusivity(unchecked) private var hasLeftReader = false
     @exclusivity(unchecked) private var snapshot: ObjectSnapshot?
 
-    /// What becomes of it, where that is not simply the objects that are associated with it.
+    /// The outcome of the object, where that is not simply the objects that are associated with it.
     public var outcome: InstanceOutcome?
 
     init(_ manager: MigrationManager, _ entity: EntityColumns, key: Int64, reader: InstanceReader? = nil) {

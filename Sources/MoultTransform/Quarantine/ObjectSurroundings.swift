@@ -3,8 +3,8 @@ import MoultObjects
 import MoultSQLite
 import MoultStore
 
-/// What an object's own values do not say and would be lost with its row: the numbers that order the lists which it is in
-/// or has, and the links that lead to it by relationships without an inverse.
+/// The data about an object that its own values do not contain and that would be lost with its row: the numbers that
+/// order the lists which it is in or has, and the links that lead to it by relationships without an inverse.
 struct ObjectSurroundings: Sendable, Hashable {
     /// By relationship, then by the key at the other end: the object's number in the ordered list there.
     var places: [String: [Int64: Int64]] = [:]
@@ -105,7 +105,7 @@ private struct SurroundingsSearch {
     }
 }
 
-/// Where the numbers lie that order the lists of a relationship.
+/// The table and the columns of the numbers that order the lists of a relationship.
 struct ListPlace {
     private let table: String
     /// The columns of the member's key, of the owner's and of the number.

@@ -170,7 +170,8 @@ extension QuarantineRestorer {
         _ = try store.save(changes)
     }
 
-    /// What the version has and the object had not: the default value. What it must have, it must have had.
+    /// Sets the default value of an attribute that the version has and the object had not. Refuses an object that lacks
+    /// a required value.
     private func complete(
         _ value: inout ObjectValue?, _ property: EntityShape.Property, isNew: Bool
     ) throws {
@@ -215,7 +216,7 @@ extension RelationshipDescription {
 // MARK: - Refusing
 
 extension QuarantineRestorer {
-    /// Why an object stays in the quarantine.
+    /// The reason why an object stays in the quarantine.
     struct Refusal: Error {
         let reason: String
         init(_ reason: String) { self.reason = reason }

@@ -8,7 +8,7 @@ import MoultSystem
 #endif
 
 extension QuarantinedObject {
-    /// What the object held, by property: its document read back.
+    /// Returns the values that the object held, by property, read back from its document.
     ///
     /// - Throws: `metadataInvalid` for a document that is none of Moult's; `dataConflict` for a value that has no text to
     ///   be read back from. The place is the property.
@@ -72,7 +72,7 @@ extension QuarantinedObject {
     }
 }
 
-/// What the document of an object has for one property.
+/// The value of one property in the document of an object.
 enum ObjectDocumentValue {
     case attribute(AttributeValue?)
     case toOne(ObjectID?)

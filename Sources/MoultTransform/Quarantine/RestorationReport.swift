@@ -1,6 +1,6 @@
 import MoultModel
 
-/// What became of objects that were to go from the quarantine back into their store.
+/// The result of putting objects from the quarantine back into their store.
 package struct RestorationReport: Sendable, Hashable {
     package var restored: [Restored] = []
     package var refused: [Refused] = []
@@ -22,7 +22,7 @@ package struct RestorationReport: Sendable, Hashable {
         package var entry: Int64
         package var entityName: String
         package var key: Int64
-        /// Why, as half a sentence.
+        /// The reason, as half a sentence.
         package var reason: String
     }
 }

@@ -199,7 +199,7 @@ extension RuleFixOutcome {
     }
 }
 
-/// Where there are no objects: for the values of new ones.
+/// The values for expressions that have no object, those of new objects: every key is refused.
 private struct ConstantValues: ObjectValues {
     let now: Double
 

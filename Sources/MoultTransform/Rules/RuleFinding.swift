@@ -1,11 +1,11 @@
 import MoultModel
 
-/// What one rule has found: how many objects break it, and the first of them.
+/// The result of checking one rule: the number of objects that break it, and the first of them.
 package struct RuleFinding: Sendable, Hashable {
     /// An object that breaks the rule.
     package struct Example: Sendable, Hashable {
         package var id: ObjectID
-        /// What is wrong with it, such as `postCount = 5, count:(posts) = 7`; empty where there is nothing to add.
+        /// A description of the fault, such as `postCount = 5, count:(posts) = 7`; empty where there is nothing to add.
         package var detail: String
         /// Whether the detail has values of the object, which are printed only where they were asked for.
         package var hasValues: Bool
@@ -28,7 +28,7 @@ package struct RuleFinding: Sendable, Hashable {
     package var count: Int64
     /// The first objects by key, at most ``exampleLimit``.
     package var examples: [Example]
-    /// Why the rule could not be checked; nil if it was.
+    /// The reason why the rule could not be checked; nil if it was.
     package var obstacle: String?
 
     package static let exampleLimit = 5

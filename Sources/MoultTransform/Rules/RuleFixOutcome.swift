@@ -1,6 +1,6 @@
 import MoultModel
 
-/// What the fix of one rule has changed.
+/// The changes that the fix of one rule has made.
 package struct RuleFixOutcome: Sendable, Hashable {
     package var rule: String
     /// ``ValidationRule/Fix/word``

@@ -16,7 +16,7 @@ package struct RuleFixing {
     private let batchSize: Int
     private let checkpoint: () throws -> Void
 
-    /// Who is named in persistent history.
+    /// The transaction author recorded in persistent history.
     private static let author = "Moult"
 
     /// - Parameters:

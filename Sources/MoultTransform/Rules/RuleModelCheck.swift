@@ -159,7 +159,7 @@ package struct RuleModelCheck {
         }
     }
 
-    /// Why a key path leads nowhere; nil for one that leads somewhere.
+    /// Returns the reason why a key path leads nowhere; nil for one that leads somewhere.
     private func fault(in path: String, of entity: EntityDescription) -> String? {
         var current: EntityDescription? = entity
         var keys = path.split(separator: ".").map(String.init)[...]

@@ -37,7 +37,7 @@ struct RuleViolations {
         }
     }
 
-    /// How many objects are missing for a rule about their number; nil for any other rule.
+    /// Returns the number of objects that are missing for a rule about their number; nil for any other rule.
     ///
     /// - Parameter source: how many objects of an entity the source had; nil if there is no source.
     func missing(_ rule: ValidationRule, source: ((String) throws -> Int)?) throws -> Int64? {
@@ -125,7 +125,7 @@ struct RuleViolations {
 
     // MARK: - Details
 
-    /// What is wrong with some objects, by what the rule compares.
+    /// Returns a description of what is wrong with each object, made of the values that the rule compares.
     func details(_ rule: ValidationRule, of ids: [ObjectID]) throws -> [ObjectID: String] {
         if case .noCycle(let relationship) = rule.kind {
             let cycles = try RuleCycles(store, rule, relationship)

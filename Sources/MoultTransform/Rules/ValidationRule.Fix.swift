@@ -1,7 +1,7 @@
 import MoultModel
 
 extension ValidationRule {
-    /// What is done with each object that breaks a rule, where a fix is asked for.
+    /// A change to each object that breaks a rule, made where a fix is asked for.
     public enum Fix: Sendable {
         /// Sets attributes and to-one relationships to expressions over the object as it was.
         case set([String: Expression])

@@ -1,7 +1,7 @@
 import MoultModel
 
 extension ValidationRule {
-    /// What a rule checks of the objects of its entity, those of sub-entities among them.
+    /// The condition that a rule checks for the objects of its entity, those of sub-entities among them.
     public enum Kind: Sendable {
         /// Every object satisfies the predicate.
         case predicate(Predicate)
@@ -22,13 +22,13 @@ extension ValidationRule {
         case code(@Sendable (RuleObject) throws -> Bool)
     }
 
-    /// How many of the source's objects must be there.
+    /// The least number of the source's objects that must be there.
     public struct SourceMinimum: Sendable, Hashable {
         /// From 0 to 1.
         public var share: Double
-        /// How many fewer are expected, such as duplicates that are merged.
+        /// The number of objects that are expected to be missing, such as duplicates that are merged.
         public var fewer: Int
-        /// What the entity was called in the source, where it had another name.
+        /// The name of the entity in the source, where it had another name.
         public var sourceEntityName: String?
 
         /// As many objects as the source had, unless a share or a number says that fewer will do.
@@ -60,7 +60,7 @@ extension ValidationRule.Kind {
 
     private static func counted(_ collection: Expression) -> Expression { .function("count:", [collection]) }
 
-    /// What the rule asks for, in words.
+    /// Returns the requirement of the rule, in words.
     func requirement(of entityName: String) -> String {
         switch self {
         case .predicate(let predicate): "Every \(entityName) satisfies \(predicate.format)."

@@ -5,7 +5,7 @@ import MoultModel
 /// A rule is checked before or after a migration, after a step, or on a store as it stands; it changes nothing by
 /// itself. Its ``fix`` is only ever applied where somebody asks for that.
 public struct ValidationRule: Sendable {
-    /// What a broken rule means for the migration.
+    /// The consequence of a broken rule for the migration.
     public enum Severity: String, Sendable, Hashable, CaseIterable {
         /// Reported.
         case warning
@@ -23,17 +23,17 @@ public struct ValidationRule: Sendable {
         case afterStep(String)
     }
 
-    /// What a finding is called; no two rules of a set share one.
+    /// The name of the rule in findings; no two rules of a set share one.
     public var name: String
     /// Whether a broken rule is only reported, or stops the migration too.
     public var severity: Severity
-    /// What is wrong where the rule is broken; what the rule asks for where it is left empty.
+    /// The sentence that says what is wrong where the rule is broken; where it is left empty, what the rule asks for.
     public var sentence: String
     /// The entity whose objects are checked, those of its sub-entities included.
     public var entityName: String
-    /// What is checked.
+    /// The condition that is checked.
     public var kind: Kind
-    /// What is done with each object that breaks the rule where a fix is asked for; nil for nothing.
+    /// The change to each object that breaks the rule, made where a fix is asked for; nil for none.
     public var fix: Fix?
     /// When the rule is checked: before the migration, after it, after a step.
     public var when: Set<Moment>

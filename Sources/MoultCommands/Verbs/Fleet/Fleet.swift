@@ -84,14 +84,14 @@ extension Verb {
 // MARK: - The model's part
 
 extension ModelVersions {
-    /// Which versions they are: SHA-256 of their names and checksums.
+    /// A digest that identifies the versions: SHA-256 of their names and checksums.
     var fleetDigest: String {
         Digest.sha256(versions.flatMap { Array($0.name.utf8) + [0] + $0.hashes.checksum }).hexadecimal
     }
 }
 
 extension Invocation {
-    /// What finds the model and the way again, for the processes of the run; paths in full.
+    /// Returns the options by which the processes of the run find the model and the way again; paths in full.
     fileprivate func fleetOptions(_ target: String) throws -> [String] {
         let system = POSIXSystem()
         var options: [String] = []

@@ -103,7 +103,7 @@ struct ShardRun {
     }
 }
 
-/// What a run has done.
+/// A report of what a run has done.
 struct FleetReport {
     /// From the best to the worst: the shards may end differently.
     enum End: String, CaseIterable { case complete, canaryWaits, canaryFailed, failures, stopped }

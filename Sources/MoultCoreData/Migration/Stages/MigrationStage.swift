@@ -7,7 +7,7 @@ public class MigrationStage: @unchecked Sendable {
 
     init() {}
 
-    /// What plans, progress and errors call it.
+    /// The name of the stage in plans, progress and errors.
     public var label: String? {
         get { name.withLock { $0 } }
         set { name.withLock { $0 = newValue } }

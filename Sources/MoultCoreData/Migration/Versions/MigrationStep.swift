@@ -11,9 +11,9 @@ public struct MigrationStep: Sendable {
     /// Changes objects; what it has not saved when it returns is saved for it.
     public typealias Code = @Sendable (ManagedObjectContext) async throws -> Void
 
-    /// What plans and errors call it; unique within its migration.
+    /// The name of the step in plans and errors; unique within its migration.
     public let name: String
-    /// What it does, in one sentence.
+    /// A sentence that says what the step does.
     public let description: String
     let execute: Code
     let rollback: Code?

@@ -6,11 +6,11 @@ public struct RegisteredVersion: Sendable {
     public let version: SemanticVersion
     /// Two versions may have equal models, where only code changes the data between them.
     public let model: ManagedObjectModel
-    /// What is new in it, in one sentence.
+    /// A sentence that says what is new in the version.
     public let description: String
     /// When it was released, such as `2025-03-01`; free text.
     public let date: String
-    /// How a store of the version before becomes one of this.
+    /// The type of the migration that makes a store of the version before one of this.
     public let type: MigrationType
 
     /// A released version; `type` says how a store of the version before becomes one of this, by inference unless

@@ -6,7 +6,7 @@ import MoultStore
 import MoultSystem
 import MoultTransform
 
-/// What a store says of its version.
+/// The version of a store, compared with a target version.
 public struct StoreVersionStatus: Sendable, Hashable {
     /// The version that the store is of.
     public let version: SemanticVersion
@@ -17,7 +17,8 @@ public struct StoreVersionStatus: Sendable, Hashable {
 }
 
 extension VersionRegistry {
-    /// Which version a store is of, read from its own metadata, without changing a byte.
+    /// Reads the version of a store from its own metadata, without changing a byte, and compares it with a target
+    /// version.
     ///
     /// - Parameter target: the version to compare with; nil for the newest.
     /// - Throws: `storeUnknown` if it is of none; `incompatibleVersion` for a target that is not registered; what a

@@ -1,7 +1,7 @@
 import Foundation
 import MoultModel
 
-/// How much a migration does.
+/// The extent of a migration.
 public enum MigrationType: String, Sendable, Hashable, Comparable, CaseIterable {
     /// The schema changes by inference: properties and entities are added, removed, renamed, made optional.
     case lightweight
@@ -25,7 +25,7 @@ public enum MigrationType: String, Sendable, Hashable, Comparable, CaseIterable 
     }
 }
 
-/// What leads from one version to a later one: its steps, how long it takes, and whether a backup is made.
+/// A migration from one version to a later one: its steps, how long it takes, and whether a backup is made.
 ///
 /// Between neighbours that nobody registered a migration for, the inferred one is taken. One that spans several
 /// versions is a shortcut, which is preferred to walking: prove it with ``VersionRegistry/verifyShortcut(to:onCopyOf:)``.
@@ -34,13 +34,13 @@ public struct VersionedMigration: Sendable, CustomStringConvertible {
     public let from: SemanticVersion
     /// The version of a store after the migration, later than ``from``.
     public let to: SemanticVersion
-    /// How much the migration does; it also gives the default of ``estimatedTime``.
+    /// The extent of the migration; it also gives the default of ``estimatedTime``.
     public let type: MigrationType
     /// Seconds; over a path they add up.
     public let estimatedTime: TimeInterval
     /// Whether the migration must keep a backup of the old store.
     public let backupRequired: Bool
-    /// What becomes of each entity and property, instead of what would be inferred; nil for the inferred mapping.
+    /// The mapping of each entity and property, instead of the inferred one; nil for the inferred mapping.
     public let mapping: MappingModel?
     /// The app's own steps, which run in this order when the schema has changed.
     public let customMigrationSteps: [MigrationStep]

@@ -38,7 +38,7 @@ extension PredicateExpressions.StringCaseInsensitiveCompare: StandardPredicateEx
 where Root: StandardPredicateExpression, Other: StandardPredicateExpression {}
 
 extension ExpressionFunction.InSwift {
-    /// What a function that orders two texts says of them.
+    /// Returns the order that a function gives two texts.
     func order(_ left: some StringProtocol, _ right: some StringProtocol) throws -> ComparisonResult {
         guard case .integer(let order) = try value([.string(String(left)), .string(String(right))]) else {
             return .orderedSame

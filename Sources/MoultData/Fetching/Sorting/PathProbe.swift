@@ -3,14 +3,14 @@ import MoultModel
 
 /// Backing data that notes what it is asked for.
 final class PathProbe: BackingData {
-    /// What one walk along a key path has met.
+    /// The record of what one walk along a key path has met.
     final class Walk {
         /// Nil once a step did not follow from the one before.
         var names: [String]? = []
-        /// What was handed out last.
+        /// The model that was handed out last.
         var last: AnyObject?
         var value: AttributeValue?
-        /// What the columns of a composite attribute were handed out as, by their paths in it.
+        /// The values that were handed out for the columns of a composite attribute, by their paths in it.
         var columns: [String: AttributeValue]?
         var isToMany = false
         let round: Int
@@ -67,7 +67,7 @@ final class PathProbe: BackingData {
         return end(result, value, keyPath).map { [StoredPath(names, $0)] } ?? []
     }
 
-    /// What the end of a key path is, where its result is the value of a column; nil if it is another.
+    /// Returns the end of a key path whose result is the value of a column; nil if the result is another.
     private static func end(_ result: Any, _ value: AttributeValue, _ keyPath: AnyKeyPath) -> StoredPath.End? {
         if let order = unwrapped(result) as? _LocalizedOrder, case .string(let text) = value {
             if order == text._localizedOrder, order != text._localizedStandardOrder {

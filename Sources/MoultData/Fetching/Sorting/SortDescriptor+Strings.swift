@@ -1,8 +1,9 @@
 import Foundation
 import MoultModel
 
-/// How people order texts, for `SortDescriptor(\.name, comparator: .localizedStandard)`: Foundation's on Linux knows
-/// `.lexical` only. The order is that of no language in particular, so that it is the same on every machine.
+/// A comparison of texts as people order them, for `SortDescriptor(\.name, comparator: .localizedStandard)`:
+/// Foundation's on Linux knows `.lexical` only. The order is that of no language in particular, so that it is the same
+/// on every machine.
 public struct LocalizedStringComparator: Sendable, Hashable {
     let isNumeric: Bool
 

@@ -20,7 +20,7 @@ extension SortDescriptor where Compared: PersistentModel {
 }
 
 extension StoredPath {
-    /// What stands behind ORDER BY for the value.
+    /// Returns the expression that stands behind ORDER BY for the value.
     fileprivate func sortExpression(isLexical: Bool) -> StoredExpression {
         let value: StoredExpression = names.isEmpty ? .evaluatedObject : .keyPath(names.joined(separator: "."))
         switch end {

@@ -12,10 +12,10 @@ struct StoredPath: Sendable {
 
     enum End: Sendable {
         case attribute(Any.Type)
-        /// How many objects a to-many relationship has.
+        /// The number of objects of a to-many relationship.
         case count
         case relationship
-        /// Which object it is: `persistentModelID`, or `id` where that is not a property of its own.
+        /// The identity of the object: `persistentModelID`, or `id` where that is not a property of its own.
         case identity
         case localizedOrder
         case localizedStandardOrder

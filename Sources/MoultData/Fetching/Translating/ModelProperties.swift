@@ -1,7 +1,7 @@
 import MoultModel
 import Synchronization
 
-/// What a predicate or a sort has to know of a model, found once for each.
+/// The properties of a model, as a predicate or a sort has to know them, found once for each model.
 final class ModelProperties: @unchecked Sendable {
     struct Property {
         let name: String
@@ -14,7 +14,7 @@ final class ModelProperties: @unchecked Sendable {
     // Key paths of stored properties capture nothing, so that they can go from thread to thread.
     private let byKeyPath: [AnyKeyPath: Property]
     private let byName: [String: Property]
-    /// What longer key paths were found to mean.
+    /// The stored paths of longer key paths, as far as they were looked up.
     private let paths: Mutex<Paths>
 
     private struct Paths: @unchecked Sendable {
@@ -49,7 +49,7 @@ final class ModelProperties: @unchecked Sendable {
     subscript(keyPath: AnyKeyPath) -> Property? { byKeyPath[keyPath] }
     subscript(name: String) -> Property? { byName[name] }
 
-    /// What a longer key path means, found out once.
+    /// Returns the stored path of a longer key path, found out once.
     func path(_ keyPath: AnyKeyPath, otherwise find: () -> StoredPath?) -> StoredPath? {
         if let known = paths.withLock({ $0.known[keyPath] }) { return known }
         let found = find()

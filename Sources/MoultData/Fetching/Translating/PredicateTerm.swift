@@ -3,7 +3,7 @@ import MoultModel
 package typealias StoredPredicate = MoultModel.Predicate
 package typealias StoredExpression = MoultModel.Expression
 
-/// What a part of a Swift predicate is for a store.
+/// The meaning of a part of a Swift predicate for a store.
 package indirect enum PredicateTerm {
     /// A Swift value that is known now, because it depends on no object.
     case constant(Any)

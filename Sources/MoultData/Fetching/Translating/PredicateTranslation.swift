@@ -8,12 +8,12 @@ package struct PredicateTranslation {
     let schema: Schema
     /// The entity that is fetched, for errors.
     let entity: String
-    /// What the variables of the predicate stand for.
+    /// The terms that the variables of the predicate stand for.
     var terms: [PredicateExpressions.VariableID: PredicateTerm] = [:]
     /// The values of those that are known now.
     var bindings = PredicateBindings()
     private var depth = 0
-    /// How many parts there are so far, with those of a variable counted wherever it stands.
+    /// The number of parts so far, with those of a variable counted wherever it stands.
     private(set) var size = 0
     private var sizes: [PredicateExpressions.VariableID: Int] = [:]
     private var variableCount = 0
@@ -23,9 +23,9 @@ package struct PredicateTranslation {
         self.entity = entity
     }
 
-    /// How deeply parts may lie in one another: well below what SQLite takes.
+    /// The greatest depth to which parts may lie in one another: well below what SQLite takes.
     static var depthLimit: Int { 400 }
-    /// How many parts there may be, those of variables counted wherever these stand.
+    /// The greatest number of parts, those of variables counted wherever these stand.
     static var sizeLimit: Int { 50_000 }
 
     // MARK: - Parts
@@ -79,7 +79,7 @@ package struct PredicateTranslation {
         sizes[key] = size - start
     }
 
-    /// What a variable stands for; nil for one of another predicate.
+    /// Returns the term that a variable stands for; nil for one of another predicate.
     mutating func term(of key: PredicateExpressions.VariableID) -> PredicateTerm? {
         size += sizes[key] ?? 0
         return terms[key]

@@ -1,7 +1,6 @@
 import MoultModel
 
-/// How numbers are kept in columns that have no unsigned types: one above the signed range is kept as
-/// the same bits.
+/// The form of numbers in columns that have no unsigned types: one above the signed range is kept as the same bits.
 enum StoredNumber {
     /// The number that a column of the type holds.
     static func expression(_ column: StoredExpression, of type: Any.Type) -> StoredExpression {

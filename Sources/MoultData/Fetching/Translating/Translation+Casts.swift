@@ -20,7 +20,7 @@ extension PredicateExpressions.ConditionalCast: PredicateTranslatable {
 }
 
 extension PredicateExpressions.ForceCast: PredicateTranslatable {
-    /// Where it is of another type, `evaluate` throws: such an object is not found.
+    /// Translates the cast. An object of another type is not found, because `evaluate` throws for it.
     package func translated(by translation: inout PredicateTranslation) throws -> PredicateTerm {
         try translation.cast(input, to: Desired.self, self)
     }

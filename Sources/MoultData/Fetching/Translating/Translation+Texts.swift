@@ -36,7 +36,7 @@ extension PredicateExpressions.StringLocalizedCompare: PredicateTranslatable {
 }
 
 extension PredicateTranslation {
-    /// What becomes of two texts, not both of them known now.
+    /// Translates an operation on two texts. The closure makes the term of texts that are not both known now.
     fileprivate mutating func texts<Left: PredicateExpression, Right: PredicateExpression>(
         _ left: Left, _ right: Right, _ part: some PredicateExpression,
         _ body: (StoredExpression, StoredExpression) -> PredicateTerm

@@ -98,7 +98,7 @@ extension String {
 }
 
 extension Refusal {
-    /// Where code that makes the objects helps: what a hierarchy is, and which ends belong together, it cannot change.
+    /// The advice to set the value in a transform. Nil for hierarchies and inverses, which such code cannot change.
     fileprivate var transformRemedy: String? {
         switch reason {
         case .hierarchiesMerged, .inversesDisagree: nil

@@ -43,7 +43,7 @@ extension ResolvedPlan {
             MigrationLoss(.values, .dropped, entity: parts.first ?? "", property: parts.dropFirst().first))
     }
 
-    /// What an edge may lose: what the plan accepts, and without code what its answers say is dropped.
+    /// Returns the accepted losses of an edge: what the plan accepts, and without code what its answers say is dropped.
     func acceptedLosses(of edge: PlanEdge, _ mapping: ResolvedMapping?) -> AcceptedLosses {
         var accepted = acceptedLosses
         guard !edge.isCustom else { return accepted }
@@ -65,7 +65,7 @@ extension ResolvedPlan {
 }
 
 extension Question {
-    /// What it is about, as the older version calls it, where the entity kept its name.
+    /// The place that the question is about, by its name in the older version, where the entity kept its name.
     var oldPlace: String {
         [entity, property.map { candidates.first?.name ?? $0 }].compactMap(\.self).joined(separator: ".")
     }

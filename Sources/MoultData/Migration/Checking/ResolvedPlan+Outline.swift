@@ -77,7 +77,7 @@ extension ResolvedPlan {
 
     // MARK: Losses
 
-    /// What only the older version of a custom stage has: only its `willMigrate` can read it.
+    /// The findings about data that only the older version of a custom stage has: only its `willMigrate` can read it.
     private var leftToCode: [Finding] {
         edges.filter(\.isCustom).flatMap { edge -> [Finding] in
             guard let mapping = mappings[edge.older] else { return [] }

@@ -50,7 +50,7 @@ extension Schema.PropertyMetadata {
     }
 }
 
-/// What JSON of one type means to another.
+/// The compatibility of the JSON of one type with another type.
 enum StoredJSON {
     struct Fault {
         /// The type that cannot decode.
@@ -58,7 +58,8 @@ enum StoredJSON {
         let reason: String
     }
 
-    /// Why a type cannot decode what another has encoded; nil if it can, or where that cannot be told without a value.
+    /// Returns the fault that keeps a type from decoding what another has encoded; nil if there is none, or where that
+    /// cannot be told without a value.
     static func fault(of type: Any.Type, reading earlier: Any.Type) -> Fault? {
         let (type, earlier) = (withoutOptionals(type), withoutOptionals(earlier))
         guard type != earlier else { return nil }
@@ -69,7 +70,7 @@ enum StoredJSON {
         return reason(new, json).map { Fault(type: type, reason: $0) }
     }
 
-    /// Why bytes of a column are none of a type's; nil if they are, or where JSON is not the reason.
+    /// Returns the reason why a type cannot decode a column's bytes; nil if it can, or where JSON is not the reason.
     static func reason(_ type: any Decodable.Type, _ bytes: [UInt8]) -> String? {
         func decode<Value: Decodable>(_ type: Value.Type) -> String? {
             do {

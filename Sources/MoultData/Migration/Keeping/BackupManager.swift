@@ -8,7 +8,7 @@ import MoultSystem
 /// anything; this is for a button that says "Create backup now".
 ///
 /// A backup is a whole store in a folder next to it, made through SQLite and verified by its checksum. A store may be
-/// open while it is backed up; what a context has not saved is not in it. To put one back, released the container
+/// open while it is backed up; what a context has not saved is not in it. To put one back, release the container
 /// first.
 public struct BackupManager: Sendable {
     /// The store whose backups these are.
@@ -28,7 +28,7 @@ public struct BackupManager: Sendable {
     public struct Backup: Sendable, Hashable, Identifiable {
         /// The name of its folder: time, version and number.
         public let name: String
-        /// What the store called its version.
+        /// The version of the store, by the store's own name for it.
         public let version: String
         /// When the backup was made, to the second.
         public let createdAt: Date
@@ -36,8 +36,8 @@ public struct BackupManager: Sendable {
         public let size: Int64
         /// The store in the backup, which opens as it stands.
         public let url: URL
-        /// Why its manifest cannot be read, so that it cannot be put back; nil for any other backup. Then only its name,
-        /// when it was made and where it is are known.
+        /// The reason why its manifest cannot be read, so that it cannot be put back; nil for any other backup. Then
+        /// only its name, when it was made and where it is are known.
         public let error: MigrationError?
 
         /// The backup's name, which no other backup of the store has.

@@ -1,6 +1,6 @@
 import MoultTransform
 
-/// What code over either face goes by.
+/// The common interface to objects, for code that works over either face.
 public typealias DataModel = MoultTransform.DataModel
 
 /// The objects of one model in a container's stores.

@@ -77,7 +77,7 @@ package struct StoreOpener {
         url.flatMap { try? MigrationHistory(storeAt: $0).events().last }?.losses ?? []
     }
 
-    /// How a store is opened, or migrated before that.
+    /// Returns the opening of a store, which migrates it first where it is behind.
     func opening(
         at url: URL?, configuration: String?, isReadOnly: Bool, allowing allowed: AllowedMigration
     ) throws -> StoreOpening {
@@ -109,7 +109,7 @@ package struct StoreOpener {
     }
 }
 
-/// What a configuration allows the migration of its store.
+/// The permissions that a configuration gives the migration of its store.
 package struct AllowedMigration {
     var losses = AcceptedLosses.none
     var cloudKit = false

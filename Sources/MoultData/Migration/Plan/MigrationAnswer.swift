@@ -1,6 +1,6 @@
 import MoultPlan
 
-/// What somebody decided about a change of the models that could mean two things. Moult asks, and never guesses.
+/// A decision about a change of the models that could mean two things. Moult asks, and never guesses.
 ///
 ///     static var answers: [MigrationAnswer] { [.new("Habit.reminder", in: SchemaV2.self)] }
 public struct MigrationAnswer: @unchecked Sendable {

@@ -1,9 +1,9 @@
-/// How the models of one version become those of the next.
+/// The step from the models of one version to those of the next.
 ///
 /// A stage runs on a copy of the store, which takes its place when all stages have gone well and what they left has
 /// been verified. Code may run again from its start, after a process died, on a store that has never seen it.
 public enum MigrationStage: @unchecked Sendable {
-    /// What can be inferred: properties that come with a default or go, and that are renamed with `originalName`.
+    /// A stage that can be inferred: properties are added with a default, removed, or renamed with `originalName`.
     case lightweight(fromVersion: any VersionedSchema.Type, toVersion: any VersionedSchema.Type)
 
     /// As a lightweight stage, with code before and after: `willMigrate` has the models of the old version,

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultPlan
 
-/// What a plan has between two neighbouring versions.
+/// The part of a plan between two neighbouring versions.
 struct PlanEdge {
     /// The position of the older version.
     let older: Int

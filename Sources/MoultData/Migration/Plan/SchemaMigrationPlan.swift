@@ -9,12 +9,12 @@
 public protocol SchemaMigrationPlan {
     /// Oldest first; the newest is the one that the app works with.
     static var schemas: [any VersionedSchema.Type] { get }
-    /// What leads from each version to the next.
+    /// The stages that lead from each version to the next.
     static var stages: [MigrationStage] { get }
-    /// What the models alone do not tell; none where a plan does not say.
+    /// The answers to questions that the models alone leave open; none where a plan does not say.
     static var answers: [MigrationAnswer] { get }
-    /// What a stage may lose although both versions have it and none of its code has read it; nothing where a plan does
-    /// not say: `["Habit.target"]`.
+    /// The accepted losses: data that a stage may lose although both versions have it and none of its code has read it;
+    /// nothing where a plan does not say. For example `["Habit.target"]`.
     static var acceptedLosses: AcceptedLosses { get }
     /// Told what the migration of a store has deleted, counted, once it is committed; not told of a migration that has
     /// lost nothing. What a later version leaves out is deleted.

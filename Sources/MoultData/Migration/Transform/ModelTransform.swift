@@ -6,7 +6,7 @@ public struct ModelTransform: @unchecked Sendable {
     let versions: (from: any VersionedSchema.Type, to: any VersionedSchema.Type)?
     /// Calls the code with an old and a new object; false where they are of other classes.
     let run: (any PersistentModel, any PersistentModel) throws -> Bool
-    /// What is to become of an old object; nil for one of another class, and where every object is rebuilt.
+    /// Decides what is to become of an old object; nil for one of another class, and where every object is rebuilt.
     let decide: (any PersistentModel, TransformRun) throws -> Decision?
 
     /// ``TransformOutcome`` without its type.

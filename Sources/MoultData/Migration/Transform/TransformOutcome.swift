@@ -1,4 +1,4 @@
-/// What is to become of an old object, decided before a new one is made of it.
+/// The outcome of an old object, decided before a new one is made of it.
 public struct TransformOutcome<New: PersistentModel> {
     enum Kind {
         case made(key: AnyHashable?)

@@ -6,7 +6,8 @@ final class TransformPolicy: EntityMigrationPolicy {
     private let transforms: [ModelTransform]
     private let schemas: (from: Schema, to: Schema)
     private var run: TransformRun?
-    /// What relationships were led to by the code, by new entity and key: a mapping has its own idea of some of them.
+    /// The destinations that the code has set, by new entity, key and relationship: a mapping has its own idea of some
+    /// of them.
     private var relationships: [String: [Int64: [String: [DestinationObject]]]] = [:]
 
     init(_ transforms: [ModelTransform], from old: Schema, to new: Schema) {

@@ -47,7 +47,7 @@ enum EnumCases {
         }
     }
 
-    /// How many cases an enum has; nil for any other type, and where a case has an associated value.
+    /// Returns the number of cases of an enum; nil for any other type, and where a case has an associated value.
     private static func caseCount(_ type: Any.Type) -> Int? {
         guard isEnum(type) else { return nil }
         // Swift's ABI (TypeMetadata.rst): the second word of an enum's metadata is its nominal type descriptor, whose
@@ -60,7 +60,7 @@ enum EnumCases {
     }
 }
 
-/// What the first word of a type's metadata says; nil for a class.
+/// The kind of a type, by the first word of its metadata; nil for a class.
 enum MetadataKind {
     static func of(_ type: Any.Type) -> _MetadataKind? {
         _MetadataKind(rawValue: unsafeBitCast(type, to: UnsafeRawPointer.self).load(as: UInt.self))

@@ -1,6 +1,6 @@
 /// Notes which keys a type asks a decoder for, and with which types; it decodes values of nothing (``BlankDecoder``).
 struct FieldRecorder: Decoder {
-    /// What one type has asked for.
+    /// The record of what one type has asked for.
     final class Notes {
         var fields: [(name: String, type: Any.Type)] = []
         /// Whether the type asks for anything but the values of keys.
@@ -11,7 +11,7 @@ struct FieldRecorder: Decoder {
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
-    /// What a type asks for, and whether it was content with what it got.
+    /// Returns the record of what a type asks for, and whether it was content with what it got.
     static func fields(of type: any Decodable.Type) -> (notes: Notes, isWhole: Bool) {
         let recorder = FieldRecorder()
         let isWhole = (try? type.init(from: recorder)) != nil

@@ -2,7 +2,7 @@ import MoultModel
 
 /// Takes values apart into the columns that their form gives them.
 struct FormWriter {
-    /// What the columns hold, by path; those that are missing are empty.
+    /// The values of the columns, by path; those that are missing are empty.
     final class Columns {
         fileprivate(set) var values: [String: AttributeValue] = [:]
     }
@@ -84,7 +84,7 @@ private struct FieldContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func superEncoder(forKey key: Key) -> any Encoder { encoder }
 }
 
-/// What a struct may not ask for that is kept as fields.
+/// A container that a struct kept as fields may not ask for: writing to it throws.
 private struct RefusingContainer: UnkeyedEncodingContainer, SingleValueEncodingContainer {
     let encoder: FieldEncoder
     var codingPath: [any CodingKey] { [] }

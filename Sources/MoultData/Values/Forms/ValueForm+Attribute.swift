@@ -32,7 +32,7 @@ extension ValueForm {
 }
 
 extension ValueForm.Field {
-    /// What the field is in a composite attribute.
+    /// Returns the attribute that the field is in a composite attribute.
     ///
     /// - Parameter isInOptional: whether the struct is optional, or one that it lies in: all its leaves are then.
     func leaf(isInOptional: Bool) -> AttributeDescription {

@@ -1,6 +1,6 @@
 import MoultModel
 
-/// How the values of a Swift type lie in a row: SwiftData's rule for each kind of type.
+/// The form of a Swift type's values in a row: SwiftData's rule for each kind of type.
 package indirect enum ValueForm: Sendable {
     /// In a column of the type's own.
     case plain(any PersistentValue.Type)

@@ -9,7 +9,7 @@
 
 /// Functions of many values, by their selectors. All but `count:` leave nil out.
 package enum Aggregate: String, Sendable, CaseIterable {
-    /// How many elements there are, nil among them.
+    /// The number of elements, nil among them.
     case count = "count:"
     /// 0 of none.
     case sum = "sum:"

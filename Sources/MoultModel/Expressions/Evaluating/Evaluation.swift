@@ -104,7 +104,8 @@ struct Evaluation<Objects: ObjectValues> {
 }
 
 extension ExpressionValue {
-    /// What `ANY`, `ALL`, `SUBQUERY` and collection operators go through: no elements for nil, one for a single value.
+    /// The elements that `ANY`, `ALL`, `SUBQUERY` and collection operators go through: none for nil, one for a single
+    /// value.
     package var elements: [ExpressionValue] {
         switch self {
         case .collection(let elements): elements

@@ -8,7 +8,7 @@
 #endif
 
 extension Expression.Arithmetic {
-    /// What the operator makes of two values.
+    /// Returns the result of the operator for two values.
     ///
     /// - Integers (booleans too) give an integer; a quotient is cut towards zero, and what does not fit is a real.
     /// - Decimals with decimals and integers give a decimal with up to 38 digits.

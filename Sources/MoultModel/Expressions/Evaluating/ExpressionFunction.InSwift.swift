@@ -1,9 +1,9 @@
 extension ExpressionFunction {
-    /// What Swift does with texts and numbers, for predicates that are written in it. Nothing of a locale is in it.
+    /// Functions of Swift on texts and numbers, for predicates that are written in it. Nothing of a locale is in them.
     package enum InSwift: String, Sendable, CaseIterable {
         /// The canonically composed form (NFC): Swift's texts are equal where these are, and ordered by them.
         case composed = "composed:"
-        /// How many characters (grapheme clusters) a text has.
+        /// The number of characters (grapheme clusters) in a text.
         case characterCount = "characterCount:"
         /// Whether the characters of the second text stand somewhere in the first.
         case contains = "text:contains:"
@@ -13,7 +13,7 @@ extension ExpressionFunction {
         case caseInsensitiveOrder = "text:caseInsensitiveCompare:"
         /// -1, 0 or 1: the order of two texts as people sort them (``Swift/String/collationKey(isNumeric:)``).
         case localizedOrder = "text:localizedCompare:"
-        /// What texts are sorted by as people sort them.
+        /// The sort key of texts, in the order in which people sort them.
         case localizedKey = "localizedKey:"
         /// The same, with the numbers in them by their value, as file names are listed.
         case standardKey = "localizedStandardKey:"

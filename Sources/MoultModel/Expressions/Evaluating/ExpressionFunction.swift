@@ -66,7 +66,8 @@ package enum ExpressionFunction: Sendable, Hashable {
         }
     }
 
-    /// What the function makes of its arguments; nil of nil, but for aggregates, which take it as no elements.
+    /// Returns the value of the function for its arguments; nil of nil, but for aggregates, which take it as no
+    /// elements.
     ///
     /// - Parameter now: seconds since 2001-01-01 00:00:00 UTC.
     /// - Throws: `MigrationError` with code `invalidPredicate` for arguments of a wrong number or kind.
@@ -142,7 +143,7 @@ package enum ExpressionFunction: Sendable, Hashable {
 }
 
 extension Expression {
-    /// What may stand in the brackets of `x[…]` next to a number; kept as a text.
+    /// A word that may stand in the brackets of `x[…]` instead of a number; kept as a text.
     package enum Index: String, Sendable, CaseIterable {
         case first = "FIRST"
         case last = "LAST"

@@ -3,8 +3,8 @@ package enum ExpressionNumber: Sendable, Hashable {
     case integer(Int64)
     case real(Double)
 
-    /// What a DECIMAL column makes of digits: an integer where they are one that fits, otherwise the nearest real; nil
-    /// for `NaN` and for what is no number.
+    /// Creates the number that a DECIMAL column stores for digits: an integer where they are one that fits, otherwise
+    /// the nearest real; nil for `NaN` and for what is no number.
     package init?(digits: String) {
         if let number = Int64(digits) {
             self = .integer(number)

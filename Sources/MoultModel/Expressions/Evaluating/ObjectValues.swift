@@ -1,4 +1,4 @@
-/// Where an evaluation finds the values of objects: a context, a store, or a table of a test.
+/// The source of objects' values for an evaluation: a context, a store, or a table of a test.
 package protocol ObjectValues {
     /// The value of a property: `.object` or `.null` for a to-one relationship, a `.collection` of objects for a
     /// to-many one, in its order.
@@ -11,7 +11,7 @@ package protocol ObjectValues {
     /// Whether `key` names a composite attribute of the object, or by a path a composite inside one.
     func isComposite(_ key: String, of object: ObjectID) -> Bool
 
-    /// What `now()` is: seconds since 2001-01-01 00:00:00 UTC. One evaluation should see one moment.
+    /// The value of `now()`: seconds since 2001-01-01 00:00:00 UTC. One evaluation should see one moment.
     var now: Double { get }
 }
 

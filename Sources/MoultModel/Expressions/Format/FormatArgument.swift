@@ -1,4 +1,4 @@
-/// What stands for a placeholder of a format: a value for `%@`, `%d`, `%f` and so on, the path of a property for `%K`.
+/// The argument for a placeholder of a format: a value for `%@`, `%d`, `%f` and so on, the path of a property for `%K`.
 public enum FormatArgument: Sendable, Hashable {
     /// A `.string` does for `%K` too.
     case value(ExpressionValue)

@@ -136,7 +136,7 @@ struct FormatLexer {
         return String(result)
     }
 
-    /// What stands behind a backslash; anything without a meaning is itself.
+    /// Reads an escape, from after its backslash; a character without a special meaning stands for itself.
     private mutating func escape() throws(MigrationError) -> Unicode.Scalar {
         guard let scalar = peek() else { throw .format("a string is not closed", at: position) }
         position += 1

@@ -4,9 +4,9 @@
     import Foundation
 #endif
 
-/// What is written like the call of a function.
+/// The parsing of expressions that are written like function calls.
 extension FormatParser {
-    /// What follows the parenthesis of a call.
+    /// Reads a call, from after its opening parenthesis.
     mutating func call(_ selector: String, _ keyword: String) throws(MigrationError) -> Expression {
         let start = place
         switch keyword {
@@ -79,7 +79,7 @@ extension Expression {
 }
 
 extension ExpressionValue {
-    /// What the printed form of a value says; nil for any other cast.
+    /// Creates the value of a cast that is its printed form; nil for any other cast.
     fileprivate init?(literal value: ExpressionValue, _ type: String) {
         switch (type, value) {
         case ("NSDecimalNumber", .string(let digits)): self = .decimal(digits)

@@ -55,7 +55,7 @@ extension FormatParser {
         return node
     }
 
-    /// What follows the bracket.
+    /// Reads the index of a collection, from after its opening bracket.
     private mutating func index(_ collection: Expression) throws(MigrationError) -> Expression {
         let collectionHeight = height
         let index: Expression

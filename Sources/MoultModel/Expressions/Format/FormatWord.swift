@@ -1,4 +1,4 @@
-/// How words and strings are spelled in the format language.
+/// The spelling of words and strings in the format language.
 enum FormatWord {
     /// Words that cannot name a property in an expression without `#`.
     static let keywords: Set<String> = [

@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// Which object of which store: `NSManagedObjectID`.
+/// The identity of an object of a store: `NSManagedObjectID`.
 ///
 /// A permanent one is good in every process and forever; a temporary one, of an object that no save has reached, is
 /// good in this process until that save.
@@ -13,7 +13,8 @@ public struct ObjectID: Sendable, Hashable {
     /// `Z_PK`; for a temporary one a number of this process.
     package let key: Int64
 
-    /// What the identities of the objects of one entity in one store share: an identity is a reference to it and a key.
+    /// The part that the identities of the objects of one entity in one store share: an identity is a reference to it
+    /// and a key.
     package final class Origin: Sendable {
         /// `NSStoreUUID`; nil for temporary identities.
         package let store: UUID?

@@ -11,13 +11,13 @@ public indirect enum Predicate: Sendable, Hashable {
     public struct Comparison: Sendable, Hashable {
         /// The expression on the left of the operator; the one that ``modifier`` is about.
         public var left: Expression
-        /// How the two are compared.
+        /// The operator that compares the two.
         public var `operator`: Operator
         /// The expression on the right of the operator.
         public var right: Expression
         /// Whether the comparison must hold for the value itself, or for all or any of several values.
         public var modifier: Modifier
-        /// How texts are compared.
+        /// The options of the comparison of texts.
         public var options: Options
 
         /// A comparison of the values themselves, with every difference of texts counting, unless told otherwise.

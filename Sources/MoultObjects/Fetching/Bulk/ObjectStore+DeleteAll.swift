@@ -60,7 +60,7 @@ private struct BulkDeletion {
                 ? "Delete or unlink those objects first." : "Delete both, or give it another object first.")
     }
 
-    /// Where the relationships of some kind lead from the objects.
+    /// Returns the links from the objects over the relationships that `isIncluded` accepts.
     private func links(of objects: [ObjectID], where isIncluded: (RelationshipDescription) -> Bool) throws
         -> [(owner: ObjectID, relationship: RelationshipDescription, destination: ObjectID)]
     {

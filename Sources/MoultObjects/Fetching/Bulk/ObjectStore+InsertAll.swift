@@ -92,7 +92,7 @@ private struct BulkPart {
     private var changes = ObjectChanges()
     /// The properties that a row names, by its object.
     private var names: [ObjectID: [String]] = [:]
-    /// What rows set of objects that the store has.
+    /// The values that rows set in objects that the store has, by object and property.
     private var updates: [ObjectID: [String: ObjectValue]] = [:]
     /// The objects of the rows, in their order.
     private(set) var written: [ObjectID] = []

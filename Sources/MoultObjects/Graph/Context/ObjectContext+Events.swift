@@ -1,6 +1,6 @@
 import MoultModel
 
-/// What an object held before its first change of an event.
+/// The values of an object before its first change in an event.
 struct EventOrigin {
     let object: Object
     /// Without what had not been read.
@@ -23,8 +23,8 @@ extension ObjectContext {
 }
 
 extension Object {
-    /// What the stored properties that have changed in the event held before, by name; a to-many relationship whole. A
-    /// list that did not change is not read.
+    /// Returns the earlier values of the stored properties that have changed in the event, by name; a to-many
+    /// relationship whole. A list that did not change is not read.
     package func valuesBeforeEvent() throws -> [String: ObjectValue] {
         try kind.lock.withLock {
             guard let origin = kind.context?.origins[ObjectIdentifier(self)] else { return [:] }

@@ -93,7 +93,7 @@ extension ObjectContext {
         }
     }
 
-    /// How many objects ``fetch(_:)`` finds.
+    /// Returns the number of objects that ``fetch(_:)`` finds.
     package func count(_ fetch: ObjectFetch) throws -> Int {
         try lock.withLock {
             noteReads(of: fetch)
@@ -162,7 +162,7 @@ extension ObjectContext: ObjectSource {
 }
 
 extension Object {
-    /// What a child context sees: unsaved changes included, lists read when they are asked for.
+    /// The state that a child context sees: unsaved changes included, lists read when they are asked for.
     fileprivate var snapshot: ObjectSnapshot {
         var seen = values
         for case let link? in kind.links where link.isToMany { seen[link.position] = nil }

@@ -88,7 +88,7 @@ extension ObjectContext {
         return objects
     }
 
-    /// How many neighbours a fault is filled with where nobody says.
+    /// The number of faults that are filled together unless another number is given.
     static let batchSize = 256
 
     func shareBatches(_ objects: [Object], size: Int) {

@@ -93,11 +93,11 @@ extension ObjectContext {
         let store: ObjectStore
         let objects: [Object]
         let changes: ObjectChanges
-        /// Which of the objects are among the updates.
+        /// Whether each of the objects is among the updates, in their order.
         let isUpdated: [Bool]
     }
 
-    /// What the next store has to write; nil when all is saved.
+    /// Returns the changes that the next store has to write; nil when all is saved.
     private func nextStore() throws -> StorePart? {
         while let first = changed.first {
             let store = try store(for: first)
@@ -213,7 +213,8 @@ extension ObjectContext {
         }
     }
 
-    /// What the store computed is read when it is asked for, of all these objects together.
+    /// Forgets the values that the store computed. They are read when they are asked for, of all these objects
+    /// together.
     private func forgetDerived(of objects: [Object]) {
         let objects = objects.filter { $0.state.isDisjoint(with: [.fault, .detached]) }
         guard !objects.isEmpty else { return }
@@ -252,7 +253,7 @@ extension Object {
         !state.contains(.detached) && !state.isDisjoint(with: [.inserted, .updated, .deleted])
     }
 
-    /// What a save writes of a new object. A list that the other end keeps is written there.
+    /// The values that a save writes of a new object. A list that the other end keeps is written there.
     fileprivate var insertedValues: [ObjectValue?] {
         guard !kind.keptByInverse.isEmpty else { return values.list }
         var result = values.list
@@ -260,7 +261,7 @@ extension Object {
         return result
     }
 
-    /// What a save writes of a changed object. A list that the other end keeps is written there.
+    /// The values that a save writes of a changed object. A list that the other end keeps is written there.
     fileprivate var updatedValues: [(position: Int, value: ObjectValue)] { changedPositions(kind.ownPersistent) }
 
     /// Whether anything of it differs from the store.

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSystem
 
-/// What predicates and sort terms see of the context's objects, unsaved changes included.
+/// The values of the context's objects for predicates and sort terms, unsaved changes included.
 struct ContextValues: ObjectValues {
     let context: ObjectContext
     let now: Double

@@ -14,15 +14,15 @@ package final class ObjectContext: @unchecked Sendable {
     let lock: RecursiveLock
     /// Every object of the context that somebody holds.
     var registry: [ObjectID: WeakReference<Object>] = [:]
-    /// How many objects it ever had.
+    /// The number of objects that it ever had.
     var registrations = 0
     /// Everything with changes, in the order of the first change; some may have none any more.
     var changed: [Object] = []
     /// Deleted objects whose delete rules have not been followed yet.
     var pendingDeletions: [Object] = []
-    /// Where a new object is to be saved, for those that were assigned to a store.
+    /// The stores in which new objects are to be saved, for those that were assigned to one.
     var assignedStores: [ObjectID: ObjectStore] = [:]
-    /// What the last fetch read ahead.
+    /// The objects that the last fetch read ahead.
     var prefetched: [Object] = []
     var walked = WalkedObjects()
     var observers = SaveObservers()
@@ -95,7 +95,7 @@ package final class ObjectContext: @unchecked Sendable {
         set { lock.withLock { settings.name = newValue } }
     }
 
-    /// Who is named in persistent history as the author of a save.
+    /// The transaction author that a save records in persistent history.
     package var transactionAuthor: String? {
         get { lock.withLock { settings.transactionAuthor } }
         set { lock.withLock { settings.transactionAuthor = newValue } }

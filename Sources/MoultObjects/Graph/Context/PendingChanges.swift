@@ -45,7 +45,8 @@ struct PendingChanges {
         return slice(try merged(stored, fresh))
     }
 
-    /// What to ask the source: enough that the changed objects cannot push the last ones in out of it.
+    /// Returns the fetch to ask the source for. It finds enough objects that the changed ones cannot push the last ones
+    /// out of the result.
     private func unlimited() -> ObjectFetch {
         var wide = fetch
         wide.batchSize = 0
@@ -105,7 +106,7 @@ private struct SortOrder {
         try ids.map(keyed).sorted { precedes($0, $1) }.map(\.id)
     }
 
-    /// Where to insert into a list that is in order.
+    /// Returns the index at which an identity is to be inserted into a list that is in order.
     func place(of id: ObjectID, in ids: [ObjectID]) throws -> Int {
         let new = try keyed(id)
         var (low, high) = (0, ids.count)

@@ -2,8 +2,8 @@ import MoultModel
 import MoultStore
 
 extension ObjectCoordinator {
-    /// What kind of value the store holds of an attribute or a to-one relationship, such as `a text` or `NULL`: for
-    /// errors, which never have the value itself. Nil if that cannot be found out.
+    /// Returns the kind of value that the store holds of an attribute or a to-one relationship, such as `a text` or
+    /// `NULL`: for errors, which never have the value itself. Nil if that cannot be found out.
     package func storedKind(_ property: String, of id: ObjectID) -> String? {
         lock.withLock { try? store(of: id).storedKind(property, of: id) }
     }

@@ -204,7 +204,7 @@ extension ObjectCoordinator: ObjectSource {
         throw noStore(holding: fetch.entityName)
     }
 
-    /// Why no store is open that holds objects of an entity.
+    /// Returns the error that says why no store is open that holds objects of an entity.
     package func noStore(holding entityName: String) -> MigrationError {
         let retired = lock.withLock { retiredStores.first { $0.shape(of: entityName) != nil } }
         return retired.map(MigrationError.retired)

@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSystem
 
-/// Where a context reads from: the stores, or a parent context with what it has not saved.
+/// The source that a context reads from: the stores, or a parent context with what it has not saved.
 protocol ObjectSource: AnyObject {
     /// The states of objects; those that are gone are left out.
     func snapshots(of ids: [ObjectID]) throws -> [ObjectSnapshot]

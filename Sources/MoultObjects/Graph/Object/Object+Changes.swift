@@ -1,7 +1,8 @@
 import MoultModel
 
 extension Object {
-    /// What was set since the last save and differs from it, by property; a to-many relationship whole.
+    /// Returns the values that were set since the last save and differ from it, by property; a to-many relationship
+    /// whole.
     package func changedValues() throws -> [String: ObjectValue] {
         try kind.lock.withLock {
             try kind.context?.settle()
@@ -10,8 +11,8 @@ extension Object {
         }
     }
 
-    /// What the store, or the parent context, holds of these properties, by name; of all by default. Empty for a new
-    /// object.
+    /// Returns the values that the store, or the parent context, holds of these properties, by name; of all by default.
+    /// Empty for a new object.
     package func committedValues(_ names: [String]? = nil) throws -> [String: ObjectValue] {
         try kind.lock.withLock {
             try fire()
@@ -66,7 +67,7 @@ extension Object {
         kind.noteChange?(self, nil)
     }
 
-    /// What it holds now is what the store holds.
+    /// Makes the present values those that the store holds.
     func commit() {
         deltas = [:]
         state.subtract([.inserted, .updated, .listed])

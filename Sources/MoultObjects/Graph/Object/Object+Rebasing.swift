@@ -132,7 +132,7 @@ struct ListMerge {
         self.theirs = theirs
     }
 
-    /// What the other side added and took away.
+    /// The objects that the other side added or took away.
     var changedThere: Set<ObjectID> { base.symmetricDifference(theirs) }
 
     /// Whether what a side left stands in another order than before.

@@ -12,13 +12,13 @@ package final class Object {
     /// One for each property of the shape; nil for what has not been read yet: a to-many relationship, a derived
     /// attribute after a save. Empty in a fault, unless a fetch has read some properties of it.
     @exclusivity(unchecked) var values: PositionedValues = []
-    /// What the store, or the parent context, holds; the same buffer as ``values`` while nothing is changed. Empty in
-    /// a fault and in a new object.
+    /// The values in the store, or in the parent context; the same buffer as ``values`` while nothing is changed. Empty
+    /// in a fault and in a new object.
     @exclusivity(unchecked) var committed: PositionedValues = []
     /// `Z_OPT`
     @exclusivity(unchecked) var version: Int64 = 0
     @exclusivity(unchecked) var state: State
-    /// What was added to and taken from a to-many relationship that has not been read, by position.
+    /// The additions to and removals from each to-many relationship that has not been read, by position.
     @exclusivity(unchecked) var deltas: [Int: ListDelta] = [:]
     /// The faults that are filled together with this one.
     @exclusivity(unchecked) var batch: FaultBatch?
@@ -75,12 +75,13 @@ extension Object {
     package var id: ObjectID { kind.lock.withLock { identity } }
     package var shape: EntityShape { kind.shape }
     package var entityName: String { kind.entityName }
-    /// What it held last, for one that has left its context; nil if that was never read.
+    /// Returns the last value of a property, for an object that has left its context; nil if that was never read.
     package func lastValue(_ name: String) -> ObjectValue? {
         kind.lock.withLock { kind.shape.position(of: name).flatMap { values.indices.contains($0) ? values[$0] : nil } }
     }
 
-    /// What it holds, by the positions of the shape; of a fault what a fetch has read of it, or nothing at all.
+    /// Calls `body` with the values by the positions of the shape; for a fault with those that a fetch has read of it,
+    /// or with none at all.
     package func withValues<Result>(_ body: (_ values: PositionedValues, _ isFault: Bool) -> Result) -> Result {
         kind.lock.withLock { body(values, state.contains(.fault)) }
     }

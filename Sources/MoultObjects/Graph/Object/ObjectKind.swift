@@ -1,16 +1,16 @@
 import MoultModel
 import MoultSystem
 
-/// What the objects of one entity in one context share.
+/// The state that the objects of one entity in one context share.
 final class ObjectKind {
     let shape: EntityShape
     /// Of the temporary identities of new objects.
     let newOrigin: ObjectID.Origin
     let lock: RecursiveLock
     private let contextReference: WeakReference<ObjectContext>
-    /// How many entries of the context's registry have lost their object, roughly.
+    /// The approximate number of entries of the context's registry that have lost their object.
     var deadObjects = 0
-    /// What a new object holds: defaults, and no destinations.
+    /// The values of a new object: defaults, and no destinations.
     let newValues: PositionedValues
     /// By position; nil for an attribute.
     let links: [RelationshipLink?]

@@ -12,11 +12,11 @@ package struct MergeConflictError: Error, Sendable {
         package let constraint: [String]
         /// The `Z_OPT` that the changes were made over; nil for a constraint.
         package let expectedVersion: Int64?
-        /// What the store holds by now; nil if the row is gone, or all objects of a constraint are in the save. With no
-        /// version next to it, a destination that the store does not have.
+        /// The object that the store holds by now; nil if the row is gone, or all objects of a constraint are in the
+        /// save. With no version next to it, a destination that the store does not have.
         package let storedID: ObjectID?
         package let storedVersion: Int64?
-        /// What the first object holds here and what the store does, of each property that differs.
+        /// The values of the first object here, and in ``stored`` those of the store, of each property that differs.
         package let ours: [String: ObjectValue]
         package let stored: [String: ObjectValue]
         /// The entity of the object that would stay, where it lacks properties of one that would go in its favour.

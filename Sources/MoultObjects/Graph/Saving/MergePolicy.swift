@@ -1,4 +1,4 @@
-/// What a save does where the store holds something else by now: `NSMergePolicy`.
+/// A policy for conflicts between a save and the present contents of the store: `NSMergePolicy`.
 package enum MergePolicy: Sendable, Hashable, CaseIterable {
     /// Nothing is saved and ``MergeConflictError`` says what both sides hold (`NSErrorMergePolicy`).
     case error

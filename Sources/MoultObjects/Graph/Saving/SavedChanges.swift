@@ -6,7 +6,7 @@ import MoultModel
     import Foundation
 #endif
 
-/// What one save wrote, by permanent identity: what `NSManagedObjectContextDidSave` carries.
+/// The changes that one save wrote, by permanent identity, as `NSManagedObjectContextDidSave` carries them.
 package struct SavedChanges: Sendable, Hashable {
     package var inserted: Set<ObjectID> = []
     package var updated: Set<ObjectID> = []

@@ -16,9 +16,10 @@ final class ChangeRecorder {
     let register: (ChangeStep) -> Void
     /// Whether changes are not recorded: those that a merge brings, and those that a save makes.
     var isPaused = false
-    /// What became of temporary identities since recording began: steps name objects by the identities of their time.
+    /// The permanent identities of temporary ones since recording began: steps name objects by the identities of their
+    /// time.
     private var permanent: [ObjectID: ObjectID] = [:]
-    /// What the ends of new objects changed whose values others took, by object.
+    /// The changes made by the end of new objects whose values others took, by object.
     private var upserts: [ObjectIdentifier: ChangeStep] = [:]
     private var origins: [Origin] = []
     private var places: [ObjectIdentifier: Int] = [:]
@@ -51,7 +52,7 @@ final class ChangeRecorder {
         upserts[ObjectIdentifier(object)] = takeStep()
     }
 
-    /// What the end of an object changed whose values another took.
+    /// Removes and returns the changes made by the end of an object whose values another took.
     func takeUpsert(of object: Object) -> ChangeStep? { upserts.removeValue(forKey: ObjectIdentifier(object)) }
 
     func forget() {
@@ -61,7 +62,7 @@ final class ChangeRecorder {
         permanent = [:]
     }
 
-    /// What changed since the last step; nil if nothing did.
+    /// Takes the changes since the last step; nil if nothing changed.
     func takeStep() -> ChangeStep? {
         guard !origins.isEmpty else { return nil }
         let noted = origins
@@ -89,7 +90,7 @@ final class ChangeRecorder {
     }
 }
 
-/// What one group of changes replaced in the objects of a context.
+/// The values that one group of changes replaced in the objects of a context.
 package struct ChangeStep {
     struct Change {
         let object: Object
@@ -103,7 +104,7 @@ package struct ChangeStep {
 
     let changes: [Change]
 
-    /// What an undo does with an object.
+    /// The kind of change to an object that an undo takes back.
     package enum Reversal {
         case insertion, deletion, update
     }

@@ -10,7 +10,7 @@ package struct ValidationErrors: Error, Sendable, Hashable {
         package let entityName: String
         package let id: ObjectID
         package let property: String
-        /// What the object holds.
+        /// The value that the object holds.
         package let value: ObjectValue?
         /// One sentence that says what was found and what is asked for.
         package let message: String

@@ -21,7 +21,8 @@ struct ValueLimits: Sendable {
         if minimum == nil, maximum == nil { return nil }
     }
 
-    /// What of a value is too much or too little; nil if it is within the limits.
+    /// Returns the rule of the limit that a value exceeds or falls short of, with a message; nil if it is within the
+    /// limits.
     func violation(_ value: AttributeValue) -> (rule: ValidationErrors.Rule, message: String)? {
         switch value {
         case .integer(let number): limits(of: Double(number), exactly: number)

@@ -55,7 +55,7 @@ package struct EntityTable: Sendable, Equatable {
             self.role = role
         }
 
-        /// What a column holds. `entity` is the entity that declares the property, not one that inherits it.
+        /// The role of a column. `entity` is the entity that declares the property, not one that inherits it.
         package enum Role: Sendable, Hashable {
             /// `Z_PK`
             case primaryKey

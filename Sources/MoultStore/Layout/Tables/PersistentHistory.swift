@@ -30,7 +30,7 @@ package struct PersistentHistory: Sendable, Equatable {
             self.columns = (keys + columns).map { Catalogue.Column(name: $0, declaredType: $1) }
         }
 
-        /// What `Z_PRIMARYKEY` calls it.
+        /// The name of the table in `Z_PRIMARYKEY`.
         package var entityName: String { String(name.dropFirst()) }
 
         package var sql: String {

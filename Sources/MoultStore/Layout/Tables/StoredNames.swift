@@ -1,8 +1,8 @@
 import MoultModel
 import MoultPlan
 
-/// What a store decides about names where the model does not: which relationship names a join table, which of two
-/// clashing columns has the suffix, and in which order the columns of places stand.
+/// The choices of a store about names that the model leaves open: the relationship that names a join table, the one of
+/// two clashing columns that has the suffix, and the order of the columns of places.
 ///
 /// No rule for these is known, so the choice of an existing store is kept.
 struct StoredNames: Sendable, Equatable {
@@ -100,7 +100,7 @@ struct StoredNames: Sendable, Equatable {
         }
     }
 
-    /// What it means that no rule is known for the columns of relationships that clash.
+    /// The findings that no rule is known for the columns of relationships that clash.
     var columnFindings: [Finding] {
         uncertainColumns.map { family in
             let names = family.map(\.place).joined(separator: " and ")
@@ -136,7 +136,7 @@ extension JoinTable {
         }
     }
 
-    /// What it means that no rule for the table's name is known.
+    /// Returns the finding that no rule for the table's name is known.
     ///
     /// - Parameter isKept: whether the name comes from the store.
     func uncertainty(isKept: Bool) -> Finding {
@@ -169,7 +169,8 @@ extension EntityDescription {
 }
 
 extension ManagedObjectModel {
-    /// What decides about the names: every property of an entity, inherited ones included, with its kind.
+    /// Returns the facts that decide about the names: every property of an entity, inherited ones included, with its
+    /// kind.
     fileprivate func propertyKinds(of entity: EntityDescription) -> Set<[String]> {
         let attributes = attributes(of: entity).map { [$0.name, "attribute", $0.isTransient ? "transient" : ""] }
         let relationships = relationships(of: entity).map {

@@ -46,7 +46,7 @@ extension JoinTable {
         return found
     }
 
-    /// How certain it is that a table of a store belongs to a relationship.
+    /// The certainty that a table of a store belongs to a relationship.
     private enum Certainty {
         /// Name and key columns are those of a new store, in either orientation.
         case named
@@ -155,8 +155,8 @@ private struct JoinColumnMatching {
 }
 
 extension JoinTable {
-    /// How a column may be called where its numbers are old: a key after the inverse of its relationship, a place
-    /// after the relationship whose list it orders.
+    /// Returns the name that a column may have where its numbers are old: a key is named after the inverse of its
+    /// relationship, a place after the relationship whose list it orders.
     fileprivate func pattern(of column: Column) -> NumberedName? {
         switch column.role {
         case .source(let reference):

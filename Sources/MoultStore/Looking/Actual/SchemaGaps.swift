@@ -92,7 +92,7 @@ package struct SchemaGaps: Sendable, Equatable {
         return unnumbered + lacking + unjoined + unpaired + obstacles + history.findings + indexFindings
     }
 
-    /// What prevents a repair.
+    /// The findings that prevent a repair.
     package var obstacles: [Finding] {
         keys.map { gap in
             Finding(

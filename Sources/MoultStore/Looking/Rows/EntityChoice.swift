@@ -1,7 +1,7 @@
 import MoultModel
 import MoultSQLite
 
-/// How the entity of a relationship's destination is found: by the model alone, or by the number next to the key.
+/// The choice of the entity of a relationship's destination: by the model alone, or by the number next to the key.
 package struct EntityChoice {
     /// The entity that the relationship names.
     package let name: String

@@ -10,7 +10,7 @@ final class EntityReader {
     /// Whether the table has the column with the number of saves.
     private let hasSaves: Bool
 
-    /// How the value of one property is found.
+    /// The source of the value of one property.
     private enum Field {
         case column(RowField)
         case toMany(ToManyCursor)

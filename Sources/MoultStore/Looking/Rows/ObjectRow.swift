@@ -40,7 +40,7 @@ package struct ObjectReference: Sendable, Hashable {
     }
 }
 
-/// What a row has for one property.
+/// The value of one property in a row.
 package enum PropertyValue: Sendable, Hashable {
     /// Nil if the store has NULL.
     case attribute(AttributeValue?)

@@ -54,7 +54,7 @@ package struct RowColumns {
     }
 }
 
-/// What becomes of a property in a row of ``RowColumns``.
+/// The columns of a property in a row of ``RowColumns``.
 package enum RowField {
     /// The value of an attribute, in this column.
     case attribute(AttributeDecoder, column: Int)

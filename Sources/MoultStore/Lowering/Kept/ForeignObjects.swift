@@ -35,7 +35,7 @@ struct ForeignObjects {
     }
 }
 
-/// What Core Data makes for the version of a store, or keeps for itself in every store.
+/// The names of what Core Data makes for the version of a store, or keeps for itself in every store.
 private struct OwnedNames {
     private let tables: Set<String>
     private let indexes: Set<String>

@@ -2,7 +2,8 @@ import MoultModel
 import MoultPlan
 import MoultSQLite
 
-/// What an app has added by hand to the tables of entities and relationships: generated columns and constraints.
+/// The definitions that an app has added by hand to the tables of entities and relationships: generated columns and
+/// constraints.
 ///
 /// A generated column stays where its expression works with the columns of the new version; SQLite itself decides. No
 /// constraint stays where a table is made anew, because it may refuse what the new version allows.
@@ -108,7 +109,7 @@ package struct KeptDefinitions: Sendable, Equatable {
         return reasons
     }
 
-    /// What goes where the tables are made anew.
+    /// The definitions that go where the tables are made anew.
     var losses: [MigrationLoss] { columns + constraints }
 }
 

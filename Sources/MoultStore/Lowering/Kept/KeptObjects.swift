@@ -8,12 +8,12 @@ import MoultSQLite
 /// database with the tables and indexes of the new version, and what fails there is tried in one with those of the store
 /// as it is. What fails there too did not work before: it is none of the migration's doing, and stays.
 package struct KeptObjects: Sendable, Equatable {
-    /// What stays, in the order of the catalogue.
+    /// The objects that stay, in the order of the catalogue.
     package private(set) var kept: [Catalogue.Entry] = []
     private var keptNames: [Catalogue.Kind: Set<String>] = [:]
-    /// What goes.
+    /// The objects that go.
     private(set) var dropped: [Verdict] = []
-    /// What stays although it does not work, and did not work before.
+    /// The objects that stay although they do not work, and did not work before.
     private(set) var broken: [Verdict] = []
 
     /// The tables with a foreign key that leads nowhere any more.
@@ -95,7 +95,8 @@ package struct KeptObjects: Sendable, Equatable {
         return nil
     }
 
-    /// What goes, with the rows of its tables. An index that Core Data made for an earlier version is no loss.
+    /// Returns the losses of what goes, with the rows of its tables. An index that Core Data made for an earlier
+    /// version is no loss.
     ///
     /// - Parameters:
     ///   - version: the name of the new version.
@@ -120,7 +121,7 @@ package struct KeptObjects: Sendable, Equatable {
             }
     }
 
-    /// What does not work and stays, or works for less than before.
+    /// Returns findings for the objects that do not work and stay, or work for less than before.
     func findings(_ renamed: RenamedColumns) -> [Finding] {
         deafTriggers.map { deaf in
             let columns = deaf.columns.map { column in
@@ -141,7 +142,7 @@ package struct KeptObjects: Sendable, Equatable {
             }
     }
 
-    /// Why the tables that are there cannot be altered.
+    /// The reasons why the tables that are there cannot be altered.
     var obstacles: [String] {
         // SQLite renames no table while a view does not work.
         broken.map(\.entry).filter { $0.kind == .view }.map { "the view \($0.name) does not work" }
@@ -170,7 +171,7 @@ package struct KeptObjects: Sendable, Equatable {
         }
     }
 
-    /// What stays and works.
+    /// Returns the objects of a kind that stay and work.
     func working(_ kind: Catalogue.Kind) -> [Catalogue.Entry] {
         let broken = Set(broken.map(\.entry))
         return entries(kind).filter { !broken.contains($0) }

@@ -8,7 +8,7 @@ import MoultSQLite
 /// catalogue has behind it is never read. A statement that does not end is given up.
 struct ObjectTrial {
     private let connection: Connection
-    /// What SQLite refuses to make here, with its reason, by the name in capitals.
+    /// The reasons why SQLite refuses to make objects here, by the name in capitals.
     private var refused: [String: String] = [:]
 
     /// - Parameters:
@@ -40,7 +40,8 @@ struct ObjectTrial {
         _ = fault { try connection.execute("DROP \(entry.kind.rawValue) \(entry.name.quotedName)") }
     }
 
-    /// What becomes of each statement that an object is tried with: nil where it works, SQLite's words where it fails.
+    /// Returns the result of each statement that an object is tried with: nil where it works, SQLite's words where it
+    /// fails.
     ///
     /// The same statements are tried in each database, so that the answers of two can be compared.
     func answers(about entry: Catalogue.Entry) -> [String?] {
@@ -78,7 +79,7 @@ struct ObjectTrial {
         return "no such column: \(first)"
     }
 
-    /// Why SQLite refuses every write to a table while foreign keys are on; nil where it does not.
+    /// Returns the reason why SQLite refuses every write to a table while foreign keys are on; nil where it does not.
     ///
     /// https://sqlite.org/foreignkeys.html, section 3: such errors are found when a statement is compiled.
     func foreignKeyFault(_ table: Catalogue.Entry) -> String? {

@@ -29,7 +29,8 @@ struct ObjectTrials {
         before?.close()
     }
 
-    /// What does not work, with SQLite's reasons: what the migration would break and what is broken already.
+    /// Tries the candidates and returns those that do not work, with SQLite's reasons: what the migration would break
+    /// and what is broken already.
     ///
     /// What another object needs may go: the rest is tried again until nothing more fails.
     mutating func run(

@@ -1,6 +1,7 @@
 import MoultSQLite
 
-/// What an app has added to a table of Core Data's that stays: columns that the model does not know, and constraints.
+/// The definitions that an app has added to a table of Core Data's that stays: columns that the model does not know,
+/// and constraints.
 package struct OwnDefinitions: Sendable, Equatable {
     /// Columns whose values stay.
     package private(set) var columns: [String] = []

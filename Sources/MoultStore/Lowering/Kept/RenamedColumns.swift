@@ -38,7 +38,7 @@ struct RenamedColumns {
         names[old.uppercased()] = new
     }
 
-    /// What a column is called now; nil for one that is there still, or is gone.
+    /// Returns the new name of a column; nil for one that is there still, or is gone.
     func name(of column: String) -> String? { names[column.uppercased()] }
 
     /// The words of a definition in a table of the source with the new names of the columns that they name; nil where none

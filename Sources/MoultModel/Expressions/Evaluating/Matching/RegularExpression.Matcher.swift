@@ -19,7 +19,7 @@ extension RegularExpression {
         private let scalars: [Unicode.Scalar]
         private var work = 0
         private let workLimit: Int
-        /// What looking around came to, by instruction and position, so that it is done once.
+        /// The results of look-arounds, by instruction and position, so that each is evaluated once.
         private var looks: [Int: Bool] = [:]
 
         init(_ program: Program, _ text: String) {
@@ -109,7 +109,7 @@ extension RegularExpression {
 
     /// The instructions that a text has led to so far.
     private struct States {
-        /// Those that read a scalar.
+        /// The instructions that read a scalar.
         var reading: [Int] = []
         var hasMatch = false
         private var marks: [UInt32]

@@ -196,7 +196,7 @@ extension RegularExpression {
         ]
         private static let controls: [Unicode.Scalar: UInt32] = ["t": 9, "n": 10, "r": 13, "f": 12, "a": 7, "e": 27]
 
-        /// What stands behind a backslash, in a class too.
+        /// Reads the element after a backslash, in a class too.
         private mutating func escapedElement() throws(Fault) -> ScalarSet.Element {
             guard let scalar = peek() else { throw fault("a backslash ends it") }
             position += 1
@@ -256,7 +256,7 @@ extension RegularExpression {
 
         // MARK: Classes
 
-        /// What follows the bracket.
+        /// Reads a class, from after its opening bracket to its closing one.
         private mutating func set() throws(Fault) -> ScalarSet {
             depth += 1
             defer { depth -= 1 }
@@ -276,7 +276,7 @@ extension RegularExpression {
             return set
         }
 
-        /// What stands between `&&` and the next one, or the end of the class, which is left there.
+        /// Reads an operand of `&&`, up to the next one or the end of the class, which is left there.
         private mutating func intersection() throws(Fault) -> ScalarSet {
             var set = ScalarSet()
             set.ignoresCase = flags.ignoresCase

@@ -1,5 +1,5 @@
 extension RegularExpression {
-    /// What a regular expression says.
+    /// The syntax tree of a regular expression.
     indirect enum Pattern {
         case set(ScalarSet)
         case sequence([Pattern])
@@ -10,7 +10,7 @@ extension RegularExpression {
         case look(isAhead: Bool, isNegative: Bool, Pattern)
     }
 
-    /// What holds between two scalars, or at an end of the text.
+    /// A condition between two scalars, or at an end of the text.
     enum Assertion: Sendable {
         /// `^` and `\A`
         case textStart

@@ -6,7 +6,8 @@ extension RegularExpression {
             case split(Int, Int)
             case jump(Int)
             case assertion(Assertion)
-            /// What has to fit, or must not, begins behind it and ends with a match; the rest begins at `next`.
+            /// A look-around. The pattern that has to fit, or must not, begins right after it and ends with a match;
+            /// the rest begins at `next`.
             case look(isAhead: Bool, isNegative: Bool, next: Int)
             case match
         }

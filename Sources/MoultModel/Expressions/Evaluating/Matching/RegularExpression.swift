@@ -43,7 +43,7 @@ package struct RegularExpression: Sendable {
         }
     }
 
-    /// What is wrong with a pattern, at a Unicode scalar from 0.
+    /// An error in a pattern, at a Unicode scalar from 0.
     struct Fault: Error {
         var message: String
         var position: Int

@@ -68,7 +68,8 @@ extension String {
 extension Unicode.Scalar {
     fileprivate var isDigit: Bool { value >= 0x30 && value <= 0x39 }
 
-    /// What stands before a scalar so that its class comes before the letters; nil for a letter.
+    /// The scalar that goes before this one in a sort key, so that its class comes before the letters; nil for a
+    /// letter.
     fileprivate var collationClass: Unicode.Scalar? {
         if isDigit { return "\u{6}" }
         switch properties.generalCategory {

@@ -26,7 +26,7 @@ extension String {
         return String(composed)
     }
 
-    /// What `canonical:` makes of a text: without case and diacritics.
+    /// The text without case and diacritics, as `canonical:` gives it.
     package var canonical: String { folded([.caseInsensitive, .diacriticInsensitive]) }
 }
 
