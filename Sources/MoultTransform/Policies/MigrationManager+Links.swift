@@ -93,7 +93,8 @@ extension MigrationManager {
         try connection.run(
             """
             DELETE FROM main.\(table) WHERE \(column) IN (SELECT a.source FROM \(exceptions)) \
-            AND \(column) NOT IN (SELECT a.source FROM \(exceptions) AND a.destination = a.source)
+            AND \(column) NOT IN \
+            (SELECT a.source FROM \(exceptions) AND a.destination = a.source AND a.entity IN (\(numbers)))
             """)
     }
 

@@ -222,6 +222,24 @@ import Testing
         #expect(try found == world.links(.mark, before: true) + ["0"])
     }
 
+    /// The new objects have keys of their own table, which are those of the old ones.
+    @Test func `links to what became an object of another entity go, and are counted`() throws {
+        let world = try World()
+        let outcome = try world.migrate([
+            "Thread": { source, mapping, manager in try Self.insert(source, mapping, manager, as: "Special") }
+        ])
+        let counts = "SELECT (SELECT count(*) FROM ZTHREAD), (SELECT count(*) FROM ZSPECIAL)"
+        #expect(try SQLiteShell.run(world.store, counts) == "0|20\n")
+        #expect(try world.links(.tags).isEmpty && world.links(.detail).isEmpty)
+        let marks = "SELECT s.ZNAME || '>' || m.ZNAME FROM ZSPECIAL s JOIN ZMARK m ON s.ZMARK = m.Z_PK ORDER BY 1"
+        let found = try SQLiteShell.run(world.store, marks).split(separator: "\n").map(String.init)
+        #expect(try found == world.links(.mark, before: true))
+        for kind in [Kind.tags, .detail, .forum] {
+            let number = try world.links(kind, before: true).count
+            #expect(outcome.losses.contains { $0.place == "Thread.\(kind)" && $0.count == Int64(number) }, "\(kind)")
+        }
+    }
+
     @Test func `of an object that is split each part has the links, but for those that only one can have`() throws {
         let world = try World()
         let outcome = try world.migrate([
