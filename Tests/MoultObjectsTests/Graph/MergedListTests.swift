@@ -134,6 +134,35 @@ import Testing
         #expect(try Set(office.sql(linked)) == Set("xy"))
     }
 
+    @Test func `a deletion that is rolled back shows what was saved meanwhile`() throws {
+        let clash = try Clash(.error)
+        try clash.ours.delete(clash.same)
+        try clash.team.setAttribute("name", .string("Green"))
+        try clash.ours.merge(clash.office.context.save())
+        clash.ours.rollback()
+        #expect(try clash.same.attribute("name") == .string("Green"))
+        // Over the values that it shows, a save is no conflict, and takes none of them back.
+        try clash.office.person("x", clash.ours).setToOne("team", clash.same)
+        try clash.ours.save()
+        #expect(try clash.office.sql("SELECT ZNAME FROM ZTEAM") == "Green" && Set(clash.row()) == Set("abcx"))
+    }
+
+    @Test func `a list that only the child has changed has the child's order`() throws {
+        let clash = try Clash(.error)
+        let child = ObjectContext(parent: clash.office.context)
+        let team = try child.existingObject(with: clash.team.id)
+        for (name, place) in [("x", 0), ("y", 1)] {
+            let person = try clash.office.person(name, child)
+            var members = try team.toMany("members")
+            members.insert(person, at: place)
+            try team.setToMany("members", members)
+        }
+        try child.save()
+        #expect(try names(clash.team.toMany("members")).joined() == "xyabc")
+        try clash.office.context.save()
+        #expect(try clash.row() == "xyabc")
+    }
+
     @Test func `a child context adds to the list that its parent has by now`() throws {
         let office = try Office()
         let team = try office.insert("Team", "Blue")

@@ -58,7 +58,8 @@ extension Object {
                 var base: [ObjectID] = []
                 if !object.committed.isEmpty, case .toMany(let ids)? = object.committed[position] { base = ids }
                 let merge = ListMerge(base: base, ours: ids, theirs: try list(link))
-                try setList(link, merge.result(oursLeads: merge.isReordered(ids)), in: context)
+                let merged = merge.isUnchangedThere ? ids : merge.result(oursLeads: merge.isReordered(ids))
+                try setList(link, merged, in: context)
             default: break
             }
         }

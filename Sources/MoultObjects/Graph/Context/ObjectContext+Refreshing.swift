@@ -116,7 +116,7 @@ extension ObjectContext {
             guard !object.state.contains(.fault) else { continue }
             if object.state.contains(.deleted) {
                 // A deletion stays too, over what was saved.
-                if let stored = try source.snapshots(of: [id]).first { object.version = stored.version }
+                if let stored = try source.snapshots(of: [id]).first { object.rebaseDeleted(onto: stored) }
                 continue
             }
             do {

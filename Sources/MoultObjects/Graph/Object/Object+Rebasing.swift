@@ -1,6 +1,15 @@
 import MoultModel
 
 extension Object {
+    /// Takes what the store holds by now as committed, of an object that is deleted here. A rollback shows it.
+    func rebaseDeleted(onto stored: ObjectSnapshot) {
+        for position in shape.properties.indices where !kind.transient.contains(position) {
+            if kind.links[position]?.isToMany == true { continue }
+            committed[position] = stored.values[position]
+        }
+        version = stored.version
+    }
+
     /// Takes what the store holds by now as committed, and decides of each property whose value stays.
     ///
     /// A list is put together from the store's and what was added and taken here, whatever the policy: it says what the
@@ -134,6 +143,11 @@ struct ListMerge {
 
     /// The objects that the other side added or took away.
     var changedThere: Set<ObjectID> { base.symmetricDifference(theirs) }
+
+    /// Whether all that the other side has changed was changed here too, as by the other ends of the relationship.
+    var isUnchangedThere: Bool {
+        !isReordered(theirs) && changedThere.isSubset(of: base.symmetricDifference(ours))
+    }
 
     /// Whether what a side left stands in another order than before.
     func isReordered(_ side: [ObjectID]) -> Bool {
