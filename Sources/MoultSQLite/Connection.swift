@@ -117,7 +117,9 @@ extension Connection {
             functionError = nil
             return thrown
         }
-        let message = handle.flatMap(sqlite3_errmsg) ?? sqlite3_errstr(result)
+        // Not every call leaves its error with the connection; sqlite3_db_cacheflush does not.
+        let message =
+            handle.flatMap { sqlite3_errcode($0) == result ? sqlite3_errmsg($0) : nil } ?? sqlite3_errstr(result)
         let text = message.map { String(cString: $0) } ?? "unknown"
         // After a call that is not the connection's own, its message may be of another call.
         return MigrationError.sqlite(

@@ -52,6 +52,8 @@ extension Verb {
             for (name, count) in objects { table.add(name.printable, Quantity.count(count)) }
             return table.lines(style: style)
         }
+        console.flush()
+        run.confirm()
         return .done
     }
 

@@ -26,9 +26,9 @@ struct ImportRecord: Equatable {
     static func read(_ sidecar: Sidecar, _ system: any System) throws -> ImportRecord? {
         let path = file(sidecar)
         guard try system.exists(path) else { return nil }
-        let json = try JSONValue(
-            parsing: system.read(path, as: .metadataInvalid), place: path, code: .metadataInvalid)
-        guard json["format"]?.integer == 1, let identifier = json["import"]?.string,
+        let bytes = try system.read(path, as: .metadataInvalid)
+        let json = try? JSONValue(parsing: bytes, place: path, code: .metadataInvalid)
+        guard let json, json["format"]?.integer == 1, let identifier = json["import"]?.string,
             let digest = json["digest"]?.string, let from = json["path"]?.string, let time = json["startedAt"]?.string
         else {
             throw MigrationError(

@@ -77,8 +77,12 @@ package final class StoreImport {
     ///   a save refuses; `locked`. Then the store is as it was.
     package func run(_ path: String, entity: String? = nil) throws -> [String: Int] {
         let files = try files(at: path, entity)
+        let digest = try digest(of: files)
+        // Of the imports of one store no two have the same: each goes by the one before it.
+        let last = try store.metadata().entries[ImportRecord.key]?.string ?? ""
         let record = ImportRecord(
-            identifier: system.uniqueName(), digest: try digest(of: files), path: path, startedAt: system.now.iso8601)
+            identifier: String(Digest.sha256(Array((last + digest).utf8)).hexadecimal.prefix(32)), digest: digest,
+            path: path, startedAt: system.now.iso8601)
         if try isSavedAlready(record) { return [:] }
         for file in files {
             let target = try target(of: file, entity)
@@ -100,8 +104,6 @@ package final class StoreImport {
             try save()
             try store.updateMetadata { $0[ImportRecord.key] = .string(record.identifier) }
         }
-        // The objects are saved, whatever becomes of the record.
-        _ = try? ImportRecord.remove(sidecar, system)
         return Dictionary(grouping: origins) { $0.object.entityName }.mapValues(\.count)
     }
 
@@ -119,8 +121,15 @@ package final class StoreImport {
         let isRepeated = isSaved && earlier.digest == record.digest
         self.earlier = EarlierImport(
             path: earlier.path, startedAt: earlier.startedAt, isSaved: isSaved, isRepeated: isRepeated)
-        try ImportRecord.remove(sidecar, system)
+        if !isRepeated { try ImportRecord.remove(sidecar, system) }
         return isRepeated
+    }
+
+    /// Forgets the import once its outcome was shown: a process that dies before has said nothing, and the same import is
+    /// run again.
+    package func confirm() {
+        // The objects are saved, whatever becomes of the record.
+        _ = try? ImportRecord.remove(sidecar, system)
     }
 
     // MARK: - Files
