@@ -89,8 +89,8 @@ package struct UnfinishedStore {
     private func checkWrittenBack() throws {
         for log in ["-wal", "-journal"] where try system.exists(new + log) {
             throw MigrationError(
-                .inputOutput, "The disk failed while the new store was written.", place: path,
-                remedy: "Check the disk, and run the command again. Nothing is at the path.")
+                .inputOutput, "The disk failed, or became full, while the new store was written.", place: path,
+                remedy: "Check the disk and its free space, and run the command again. Nothing is at the path.")
         }
     }
 
