@@ -12,6 +12,9 @@ struct WrittenBlocks {
 
     private var blocks: [Int64: Block] = [:]
     private var end: Int64 = 0
+    /// The size of every block, where all begin at a multiple of it, as the pages of a database do; 0 while there is none,
+    /// and nil for any other blocks.
+    private var pageSize: Int32? = 0
     private var differs = false
 
     /// Two mebibytes of digests at most, for 64 MB of pages.
@@ -19,12 +22,18 @@ struct WrittenBlocks {
 
     /// Whether a write would cover a part of a block that is not proven yet, and so has to wait for the proof.
     func overlaps(_ count: Int32, at offset: Int64) -> Bool {
-        guard offset < end, blocks[offset]?.count != count else { return false }
+        guard offset < end, blocks[offset]?.count != count, !isPage(count, at: offset) else { return false }
         return blocks.contains { $0.key < offset + Int64(count) && offset < $0.key + Int64($0.value.count) }
     }
 
+    private func isPage(_ count: Int32, at offset: Int64) -> Bool {
+        count > 0 && offset % Int64(count) == 0 && (pageSize == 0 || pageSize == count)
+    }
+
     mutating func note(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
-        blocks[offset] = Block(count: Int32(bytes.count), digest: Self.digest(bytes))
+        let count = Int32(bytes.count)
+        pageSize = isPage(count, at: offset) ? count : nil
+        blocks[offset] = Block(count: count, digest: Self.digest(bytes))
         end = max(end, offset + Int64(bytes.count))
     }
 
@@ -39,15 +48,17 @@ struct WrittenBlocks {
     ///
     /// - Returns: SQLite's result code of a read that failed.
     mutating func prove(_ read: (UnsafeMutableRawPointer?, Int32, Int64) -> Int32) -> Int32 {
+        var bytes = [UInt8](repeating: 0, count: Int(blocks.values.map(\.count).max() ?? 0))
         for (offset, block) in blocks.sorted(by: { $0.key < $1.key }) {
-            var bytes = [UInt8](repeating: 0, count: Int(block.count))
-            let result = bytes.withUnsafeMutableBytes { read($0.baseAddress, block.count, offset) }
-            // What is beyond the end of the file is read as zeros, which then differ.
+            let (result, digest) = bytes.withUnsafeMutableBytes { buffer in
+                let result = read(buffer.baseAddress, block.count, offset)
+                return (result, Self.digest(UnsafeRawBufferPointer(rebasing: buffer[..<Int(block.count)])))
+            }
+            // SQLite reads zeros beyond the end of the file, which then differ.
             guard result == SQLITE_OK || result == IOError.shortRead else { return result }
-            if bytes.withUnsafeBytes(Self.digest) != block.digest { differs = true }
+            if digest != block.digest { differs = true }
         }
-        blocks = [:]
-        end = 0
+        (blocks, end, pageSize) = ([:], 0, 0)
         return SQLITE_OK
     }
 
