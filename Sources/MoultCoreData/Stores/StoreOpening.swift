@@ -333,7 +333,7 @@ extension StoreOpening {
     private static let ownModel = "the store's own model"
 
     /// Returns the policy for losses. Data that the app's own versions leave out goes, as in Core Data. Where the older
-    /// version is known only from the store, nobody has said that anything is to go: the store may be another app's, or
+    /// version is known only from the store, no loss is declared: the store may be another app's, or
     /// the list of models a shorter one.
     private func lossPolicy(for snapshot: StoreSnapshot, _ versions: ModelVersions) -> LossPolicy {
         let start = place(of: snapshot.hashes, snapshot.metadata, in: versions)

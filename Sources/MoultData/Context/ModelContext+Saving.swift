@@ -115,7 +115,7 @@ extension ModelGraph {
         objects.rollback()
         refusals = [:]
         faults = []
-        // What cannot be read now is read when it is asked for, or stays as it was.
+        // A value that cannot be read now is read when it is asked for, or stays as it was.
         try? objects.readUnchangedAgain()
     }
 }

@@ -121,7 +121,7 @@ extension BackupFolder {
         from source: Connection, to path: String, _ rights: FileRights, _ observer: MigrationObserver
     ) throws {
         try system.makeFile(path, rights)
-        // What others write in the meantime belongs neither to the copy nor to what it is compared with.
+        // Changes that others make in the meantime belong neither to the copy nor to the pages it is compared with.
         guard !source.isInTransaction else { return try copyAndCompare(source, path, observer) }
         try source.transaction(.deferred) {
             _ = try source.integer("SELECT count(*) FROM sqlite_master")

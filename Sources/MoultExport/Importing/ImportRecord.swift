@@ -4,8 +4,8 @@ import MoultPropertyList
 import MoultStore
 import MoultSystem
 
-/// The record of an import whose end is not known. It lies beside the store from before the commit until it is known
-/// that the objects are saved.
+/// The record of an import whose end is not known. It is kept next to the store from before the commit until the
+/// objects are known to be saved and the result is printed.
 ///
 /// It stays where the process dies, or the disk does not confirm the commit. A mark that comes into the store's metadata
 /// with the objects tells the next import whether they are there.

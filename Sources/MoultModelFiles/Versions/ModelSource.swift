@@ -7,7 +7,7 @@ import MoultPropertyList
     import Foundation
 #endif
 
-/// The model at a person's `--model PATH`: the files of its versions and what is said about them there.
+/// The model at a person's `--model PATH`: the files of its versions, and the marks of the current one.
 struct ModelSource {
     /// Without a trailing slash.
     let path: String

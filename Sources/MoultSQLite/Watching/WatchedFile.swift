@@ -11,7 +11,7 @@ struct WatchedFile {
         let path: String
         let isJournal: Bool
         let watcher: (any FileWatcher)?
-        /// The blocks that have been written to the file; nil where nobody asks (``Connection/proveWrites()``).
+        /// The blocks that have been written to the file; nil where they are not proven (``Connection/proveWrites()``).
         var written: WrittenBlocks?
         /// The WAL of a database, while it is open.
         weak var log: State?

@@ -12,7 +12,7 @@ package struct StoreRecognition: Sendable, Equatable {
     package let configuration: String?
     /// The model that fits the store's tables; nil if neither the versions nor the store have one.
     package let model: ManagedObjectModel?
-    /// The evidence that the version was told by.
+    /// The evidence for the version.
     package let basis: Basis
     package let findings: [Finding]
 

@@ -51,7 +51,7 @@ extension StoreSnapshot {
 }
 
 extension Finding {
-    /// The code of what is said of a framework that is not known.
+    /// The code of the finding about an unknown framework.
     package static let frameworkCode = "framework-unknown"
 
     /// Whether a store with this finding is not sound. That its framework is not known is no fault of a store.

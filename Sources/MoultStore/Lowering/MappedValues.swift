@@ -135,7 +135,7 @@ struct MappedValues: Sendable {
                 roundings[attribute.name] = scope.value(rounds)
             }
             guard let failure = conversions.failure else { break }
-            // A Float is the nearest one, which nobody has asked for on the way back from a Double.
+            // A Float is the nearest one, which a way back from a Double does not ask for.
             let rounds: SQLText =
                 mapping.written == nil && attribute.type == .float ? " OR (\(stored)) <> (\(value.sql))" : ""
             let condition = scope.value("(\(stored)) IS NULL AND (\(failure))\(rounds)")

@@ -14,7 +14,7 @@ final class DestinationEntity {
     let types: [(type: AttributeType, isRequired: Bool)?]
     /// The to-one at the other end, for an unordered to-many whose members' rows hold it; by position.
     let backwardToOnes: [String?]
-    /// The default values of a new object, for properties that nobody gave a value.
+    /// The default values of a new object, for properties without a value.
     private(set) lazy var defaults = InstancePlan(defaultsOf: self)
 
     init(_ name: String, in store: ObjectStore, isMadeByStatements: Bool) throws {

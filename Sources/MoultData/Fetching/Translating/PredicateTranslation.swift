@@ -47,7 +47,7 @@ package struct PredicateTranslation {
         try expression(try term(part), of: part)
     }
 
-    // What an error is made of would take room on the stack at every level, so these are functions of their own.
+    // The parts of an error would take room on the stack at every level, so these are functions of their own.
 
     private func checkLimits() throws {
         guard depth > Self.depthLimit || size > Self.sizeLimit else { return }
