@@ -1,5 +1,6 @@
 import MoultEngine
 import MoultModel
+import MoultReport
 import MoultSystem
 
 extension Project {
@@ -9,7 +10,7 @@ extension Project {
     /// - Throws: `fileNotFound` if there is neither a store nor anything that Moult keeps of it.
     public func backups(of store: String, options: RunOptions = RunOptions()) async throws -> [StoreBackup] {
         try await onThread { _ in
-            try options.migrator.backupFolders(of: store).all(of: store).map { StoreBackup($0.backup, $0.error) }
+            try options.migrator().backupFolders(of: store).all(of: store).map { StoreBackup($0.backup, $0.error) }
         }
     }
 
@@ -19,7 +20,7 @@ extension Project {
     /// The report's errors: `locked`, `insufficientStorage`, `cancelled`, `storeCorrupted`.
     public func backUp(_ store: String, options: RunOptions = RunOptions()) -> StoreTask<StoreBackup> {
         task("backup", store) { observer, _ in
-            let migrator = options.migrator
+            let migrator = options.migrator()
             let version = try migrator.versionName(of: store) { versions }
             return StoreBackup(try migrator.backUp(store, version: version, for: .request, observer))
         }
@@ -60,7 +61,7 @@ extension Project {
         _ path: String, for store: String, wasClosed: Bool = false, options: RunOptions = RunOptions()
     ) async throws -> StoreBackup {
         try await onThread { _ in
-            let migrator = options.migrator
+            let migrator = options.migrator()
             let version = (try? migrator.versionName(of: path) { versions }) ?? ""
             return StoreBackup(
                 try migrator.importBackup(path, for: store, version: version, wasClosed: wasClosed))
@@ -72,7 +73,7 @@ extension Project {
     public func pruneBackups(
         of store: String, keeping policy: RetentionPolicy = RetentionPolicy(), options: RunOptions = RunOptions()
     ) async throws -> [StoreBackup] {
-        try await onThread { _ in try options.migrator.prune(store, policy).map(StoreBackup.init) }
+        try await onThread { _ in try options.migrator().prune(store, policy).map(StoreBackup.init) }
     }
 
     /// Restores the backup of the last migration, or the one that is named. The backup is verified first, and the present
@@ -89,7 +90,7 @@ extension Project {
         _ store: String, to name: String? = nil, options: RunOptions = RunOptions()
     ) -> StoreTask<RollbackReport> {
         task("rollback", store) { observer, _ in
-            let migrator = options.migrator
+            let migrator = options.migrator()
             let backup = try migrator.backup(named: name, of: store) { versions }
             let version = (try? migrator.versionName(of: store) { versions }) ?? ""
             return RollbackReport(try migrator.rollback(store, to: backup, currentVersion: version, observer))

@@ -1,6 +1,7 @@
 import MoultCare
 import MoultEngine
 import MoultModel
+import MoultReport
 import MoultStore
 import MoultTransform
 
@@ -49,7 +50,7 @@ extension Project {
         to store: String, isRehearsal: Bool = false, options: RunOptions = RunOptions()
     ) -> StoreTask<FixReport> {
         task("validate", store) { observer, _ in
-            let migrator = options.migrator
+            let migrator = options.migrator()
             if !isRehearsal { try migrator.healed(store) }
             let version = try versions.version(ofStore: store)
             let audit = try RuleAudit(
@@ -78,7 +79,7 @@ extension Project {
             return DiagnosisReport(
                 StoreDiagnosis(
                     store, versions: versions, to: version, options: try planOptions(in: versions, options),
-                    migrator: options.migrator))
+                    migrator: options.migrator()))
         }
     }
 
@@ -98,7 +99,7 @@ extension Project {
         options: RunOptions = RunOptions()
     ) -> StoreTask<RepairReport> {
         task("repair", store) { observer, _ in
-            let migrator = options.migrator
+            let migrator = options.migrator()
             if !isRehearsal { try migrator.healed(store) }
             let repair = try StoreRepair(store, at: try versions.version(ofStore: store), rules: rules)
             guard var migration = repair.migration else { return RepairReport(repair.found, nil) }

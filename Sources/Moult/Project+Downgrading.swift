@@ -1,6 +1,7 @@
 import MoultCare
 import MoultEngine
 import MoultModel
+import MoultReport
 
 extension Project {
     /// Brings a store back to an older version. If every value of the store has a place there, the store is migrated
@@ -19,7 +20,7 @@ extension Project {
         _ store: String, to version: String? = nil, isRehearsal: Bool = false, options: RunOptions = RunOptions()
     ) -> StoreTask<DowngradeReport> {
         task("downgrade", store) { observer, _ in
-            let migrator = options.migrator
+            let migrator = options.migrator()
             if !isRehearsal { try migrator.healed(store) }
             let downgrade = try StoreDowngrade(
                 store, versions: versions, to: version, answers: answers, migrator: migrator)

@@ -24,14 +24,14 @@ extension Project {
             let started = POSIXSystem().monotonicNanoseconds
             try plan?.kept.checkCode(registry)
             // A call with a budget recovers what it does not continue from.
-            if options.budget == nil { try options.migrator.healed(store) }
+            if options.budget == nil { try options.migrator().healed(store) }
             let prepared = try prepared(store, to: version ?? plan?.to, options)
             try plan?.kept.check(prepared)
             log("Migrating from version \(prepared.plan.from.name) to version \(prepared.plan.to.name)")
             if let budget = options.budget {
                 return MigrationReport(
                     prepared,
-                    try options.migrator.run(
+                    try options.migrator().run(
                         prepared, within: .seconds(budget / .seconds(1)), since: started, observer))
             }
             let outcomes = try run(prepared, options, observer, log)
@@ -60,7 +60,7 @@ extension Project {
             let prepared = try prepared(store, to: version, options)
             log(
                 "Migrating from version \(prepared.plan.from.name) to version \(prepared.plan.to.name) into \(path)")
-            return MigrationReport(prepared, try options.migrator.run(prepared, into: path, observer))
+            return MigrationReport(prepared, try options.migrator().run(prepared, into: path, observer))
         }
     }
 
@@ -81,7 +81,7 @@ extension Project {
                 return MigrationReport(prepared, MigrationOutcome?.none)
             }
             return MigrationReport(
-                prepared, try options.migrator.rehearse(migration, on: prepared.store, observer))
+                prepared, try options.migrator().rehearse(migration, on: prepared.store, observer))
         }
     }
 
@@ -101,7 +101,7 @@ extension Project {
         task("finish", store) { observer, _ in
             let limit = time.map { DeferredLimit.seconds($0 / .seconds(1)) } ?? .all
             return FinishReport(
-                try options.migrator.finishDeferred(store, versions: versions, limit, observer))
+                try options.migrator().finishDeferred(store, versions: versions, limit, observer))
         }
     }
 
@@ -111,15 +111,15 @@ extension Project {
     /// - Throws: `locked` if another process has the store; `readOnly`, `storeCorrupted`.
     public func recover(_ store: String, options: RunOptions = RunOptions()) async throws -> RecoveryOutcome {
         try await onThread { _ in
-            RecoveryOutcome(rawValue: try options.migrator.recover(store).rawValue) ?? .nothing
+            RecoveryOutcome(rawValue: try options.migrator().recover(store).rawValue) ?? .nothing
         }
     }
 
     private func run(
         _ prepared: PreparedMigration, _ options: RunOptions, _ observer: MigrationObserver, _ log: (String) -> Void
     ) throws -> [MigrationOutcome] {
-        guard options.makesRoom else { return try options.migrator.run(prepared, observer) }
-        let (outcomes, made) = try options.migrator.makingRoom(for: prepared.store) { try $0.run(prepared, observer) }
+        guard options.makesRoom else { return try options.migrator().run(prepared, observer) }
+        let (outcomes, made) = try options.migrator().makingRoom(for: prepared.store) { try $0.run(prepared, observer) }
         for name in made.pruned { log(BackupFolder.removal(of: name)) }
         return outcomes
     }

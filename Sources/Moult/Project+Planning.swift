@@ -35,7 +35,7 @@ extension Project {
             let examined = try prepared.examined()
             let obstacle: MigrationError? = if case .failure(let error) = examined { error } else { nil }
             let needs = try (try? examined.get()).flatMap { $0 }.map {
-                try options.migrator.needs(of: $0, on: prepared.store)
+                try options.migrator().needs(of: $0, on: prepared.store)
             }
             let script = try withSQL && obstacle == nil ? prepared.script() : nil
             let report = PlanReport(

@@ -1,5 +1,6 @@
 import MoultEngine
 import MoultModel
+import MoultReport
 import MoultTransform
 
 extension Project {
@@ -37,7 +38,7 @@ extension Project {
         options: RunOptions = RunOptions()
     ) -> StoreTask<RestorationReport> {
         task("quarantine", store) { observer, _ in
-            let migrator = options.migrator
+            let migrator = options.migrator()
             if !isRehearsal { try migrator.healed(store) }
             let version = try versions.version(ofStore: store)
             // Nothing is left to do, as opposed to an object that is not there.

@@ -1,6 +1,7 @@
 import MoultEngine
 import MoultMirror
 import MoultModel
+import MoultReport
 import MoultSystem
 
 /// A second store, of another version, that follows a store that is in use.

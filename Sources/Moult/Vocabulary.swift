@@ -1,5 +1,6 @@
 import MoultEngine
 import MoultModel
+import MoultReport
 import MoultTransform
 
 // The words of other modules that a program with one import needs.
@@ -46,3 +47,5 @@ public typealias InstanceCounts = MoultTransform.InstanceCounts
 public typealias RetentionPolicy = MoultEngine.RetentionPolicy
 /// A kind of fault that a repair can fix.
 public typealias RepairRule = MoultEngine.RepairRule
+/// The options for changing a store; the defaults are the safe ones.
+public typealias RunOptions = MoultReport.RunOptions

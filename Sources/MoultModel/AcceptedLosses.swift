@@ -41,3 +41,28 @@ public struct AcceptedLosses: Sendable, Hashable, ExpressibleByArrayLiteral {
             || property.map(places.contains) == true
     }
 }
+
+extension AcceptedLosses: Codable {
+    /// The places in byte order, or `"all"`.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        if let places {
+            try container.encode(places.sorted { $0.precedesInByteOrder($1) })
+        } else {
+            try container.encode("all")
+        }
+    }
+
+    /// - Throws: `DecodingError` for what is neither an array of places nor `"all"`.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let places = try? container.decode([String].self) {
+            self.init(places)
+        } else if try container.decode(String.self) == "all" {
+            self = .all
+        } else {
+            throw DecodingError.dataCorruptedError(
+                in: container, debugDescription: "The losses are an array of places, or \"all\".")
+        }
+    }
+}

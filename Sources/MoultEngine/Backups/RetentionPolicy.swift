@@ -2,7 +2,7 @@ import MoultSystem
 
 /// A policy that decides which backups are kept: all of the last week, then one per week up to a month, never fewer
 /// than ``minimumCount``, and the newest of each version. The newest sound backup is never removed.
-public struct RetentionPolicy: Sendable, Equatable {
+public struct RetentionPolicy: Sendable, Hashable, Codable {
     /// Days for which every backup is kept.
     public var keepAllDays: Int
     /// Days for which one backup a week is kept.

@@ -1,8 +1,10 @@
 import MoultEngine
 import MoultModel
+import MoultStore
+import MoultSystem
 
 /// The options for changing a store; the defaults are the safe ones.
-public struct RunOptions: Sendable {
+public struct RunOptions: Sendable, Hashable, Codable {
     /// The folder for backups; nil for the one next to the store.
     public var backupFolder: String?
     /// Whether the old store is kept as a backup. Without it there is nothing to roll back to, and less space is needed.
@@ -24,10 +26,10 @@ public struct RunOptions: Sendable {
     /// Whether every table that changes is rebuilt, with its columns in the order of a new store. Otherwise a table stays
     /// where it can, and new columns are at its end.
     public var normalises = false
-    /// Whether to change the schema at once and leave what takes long for ``Project/finish(_:within:options:)``.
+    /// Whether to change the schema at once and leave what takes long for a later call to finish.
     public var defersWork = false
     /// The time that one call may take; nil for as long as it takes. A call that runs out of it reports
-    /// ``MigrationReport/Outcome/paused``, and the next one continues.
+    /// `paused`, and the next one continues.
     public var budget: Duration?
     /// The losses that are accepted, by the names of the older version; added to the registry's. A migration that would
     /// lose any other objects, values or links is refused, unless an answer, a mapping model or a stage declares the loss.
@@ -51,16 +53,20 @@ public struct RunOptions: Sendable {
     /// The defaults.
     public init() {}
 
-    var migrator: Migrator {
+    /// The engine with these options.
+    ///
+    /// - Parameter isSequential: whether everything happens on one thread, for a system that counts its calls.
+    package func migrator(on system: any System = POSIXSystem(), isSequential: Bool = false) -> Migrator {
         var options = MigrationOptions(
             backupFolder: backupFolder, isFrugal: !keepsBackup, retention: retention,
             patience: Int32(clamping: Int64(patience / .milliseconds(1))))
         options.maximumAttempts = maximumAttempts
-        return Migrator(options: options)
+        options.isSequential = isSequential
+        return Migrator(options: options, system: system)
     }
 
     /// - Throws: `usage` for options that exclude each other.
-    func check() throws {
+    package func check() throws {
         let others = [
             ("isInPlace", isInPlace), ("defersWork", defersWork), ("makesRoom", makesRoom),
             ("stopsAtEachVersion", stopsAtEachVersion),
@@ -81,7 +87,7 @@ public struct RunOptions: Sendable {
     }
 
     /// - Throws: `usage` for an option that makes no sense for a migration into another file.
-    func checkInto() throws {
+    package func checkInto() throws {
         let others = [
             ("budget", budget != nil), ("isInPlace", isInPlace), ("defersWork", defersWork), ("makesRoom", makesRoom),
             ("stopsAtEachVersion", stopsAtEachVersion),
