@@ -64,6 +64,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Moult", targets: ["Moult"]),
+        .library(name: "MoultTools", targets: ["MoultTools"]),
         .library(name: "MoultCoreData", targets: ["MoultCoreData"]),
         .library(name: "MoultNSCoreData", targets: ["MoultNSCoreData"]),
         .library(name: "MoultData", targets: ["MoultData"]),
@@ -150,12 +151,20 @@ let package = Package(
             "Moult",
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultStore", "MoultSystem", "MoultTransform",
-                "MoultEngine", "MoultMirror", "MoultCare", "MoultReport", "MoultLint",
+                "MoultEngine", "MoultMirror", "MoultCare", "MoultReport",
             ]),
         // Thousands of stores: the manifest, the processes that work on them, and what became of each.
         module(
             "MoultFleet",
             ["MoultModel", "MoultPlan", "MoultSQLite", "MoultStore", "MoultSystem", "MoultEngine"]),
+        // What a developer's machine needs and an app does not link.
+        module(
+            "MoultTools",
+            [
+                "MoultModel", "MoultModelFiles", "MoultPlan", "MoultStore", "MoultObjects", "MoultSystem",
+                "MoultTransform", "MoultEngine", "MoultReport", "MoultLint", "MoultGenerate", "MoultExport",
+                "MoultFleet", "Moult",
+            ]),
         // Faults at every moment of a migration, for Moult's own tests and for its users'.
         module(
             "MoultTesting",
@@ -196,6 +205,7 @@ let package = Package(
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultStore", "MoultObjects", "MoultEngine",
                 "MoultReport", "MoultTransform", "MoultSystem", "MoultSQLite", "MoultPropertyList", "MoultTesting",
                 "MoultMirror", "MoultCare", "MoultLint", "MoultGenerate", "MoultExport", "MoultFleet", "Moult",
+                "MoultTools",
             ]),
         // The local page of moult browse, as requests and responses; the program that serves it is apart, so that the
         // command line does not link a server.
@@ -360,7 +370,10 @@ let package = Package(
         // The library's page and the README's program, as users of the product would write them.
         tests(
             "MoultTests",
-            ["Moult", "MoultModel", "MoultModelFiles", "MoultObjects", "MoultStore", "TestSupport", "library-example"]),
+            [
+                "Moult", "MoultTools", "MoultModel", "MoultModelFiles", "MoultObjects", "MoultStore", "TestSupport",
+                "library-example",
+            ]),
         .executableTarget(
             name: "library-example", dependencies: ["Moult"], path: "Examples/Library"),
         tests("MoultReportTests", ["MoultModel", "MoultReport", "TestSupport"]),
@@ -399,8 +412,8 @@ let package = Package(
         tests(
             "MoultCommandsTests",
             [
-                "moult-cli", "Moult", "MoultCommands", "MoultCoreData", "MoultData", "MoultEngine", "MoultModel",
-                "MoultModelFiles", "MoultReport", "MoultSystem", "MoultTransform", "TestSupport",
+                "moult-cli", "Moult", "MoultTools", "MoultCommands", "MoultCoreData", "MoultData", "MoultEngine",
+                "MoultModel", "MoultModelFiles", "MoultReport", "MoultSystem", "MoultTransform", "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -27,7 +27,7 @@ public struct Project: Sendable {
     /// The names of the rules that were read from files.
     private(set) var rulesOfFiles: Set<String> = []
     /// The path of the models; nil for versions that a program has made.
-    let path: String?
+    package let path: String?
     /// The names of the versions in their order, where they were given.
     let order: [String]?
 
@@ -135,12 +135,12 @@ public struct Project: Sendable {
     }
 
     /// The mapping models of the files that were added.
-    func stages(in versions: ModelVersions) throws -> [RegisteredStage] {
+    package func stages(in versions: ModelVersions) throws -> [RegisteredStage] {
         try mappingPaths.flatMap { try [RegisteredStage](mappingsAt: $0, in: versions, registry) }
     }
 
     /// The versions file by file, with the lock file.
-    func bundle() throws -> ModelBundle {
+    package func bundle() throws -> ModelBundle {
         try path.map { try ModelBundle(modelOrStoreAt: $0, order: order) } ?? ModelBundle(versions)
     }
 
@@ -152,7 +152,7 @@ public struct Project: Sendable {
 
 extension MigrationError {
     /// The error itself, or what stands for one of another type.
-    init(any error: any Error) {
+    package init(any error: any Error) {
         self =
             error as? MigrationError
             ?? MigrationError(

@@ -1,6 +1,6 @@
 import Foundation
-import Moult
 import MoultSystem
+import MoultTools
 import TestSupport
 import Testing
 

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import MoultCommands
+@testable import MoultTools
 
 /// `moult.json`, `MOULT_MODEL` and `moult init`.
 @Suite("Configuration")

@@ -1,5 +1,6 @@
 import Foundation
 import Moult
+import MoultTools
 import Synchronization
 import TestSupport
 import Testing

@@ -4,7 +4,7 @@ import MoultSystem
 ///
 /// - Parameter body: asks its argument whether the task was cancelled.
 /// - Throws: `MigrationError` only.
-func onThread<Value: Sendable>(
+package func onThread<Value: Sendable>(
     _ body: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) throws -> Value
 ) async throws -> Value {
     do {

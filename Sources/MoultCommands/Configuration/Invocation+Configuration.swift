@@ -1,5 +1,6 @@
 import MoultModel
 import MoultSystem
+import MoultTools
 
 extension Option {
     static let config = value(

@@ -1,4 +1,5 @@
 import MoultModel
+import MoultTools
 import MoultTransform
 
 /// The arguments of one verb, taken apart.

@@ -1,6 +1,7 @@
 import MoultExport
 import MoultModel
 import MoultReport
+import MoultTools
 
 extension Verb {
     static let anonymise = Verb(

@@ -1,6 +1,6 @@
-import Moult
 import MoultModel
 import MoultReport
+import MoultTools
 
 extension Verb {
     static let compile = Verb(

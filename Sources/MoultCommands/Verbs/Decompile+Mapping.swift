@@ -1,9 +1,9 @@
-import Moult
 import MoultModel
 import MoultModelFiles
 import MoultPlan
 import MoultReport
 import MoultSystem
+import MoultTools
 
 extension Verb {
     /// Writes a compiled mapping model, with the versions of the model that it was made for, as an `.xcmappingmodel`.

@@ -1,9 +1,9 @@
-import Moult
 import MoultModel
 import MoultModelFiles
 import MoultReport
 import MoultStore
 import MoultSystem
+import MoultTools
 
 extension Verb {
     static let decompile = Verb(

@@ -5,6 +5,7 @@ import MoultObjects
 import MoultReport
 import MoultStore
 import MoultSystem
+import MoultTools
 
 extension Verb {
     static let fixture = Verb(

@@ -1,4 +1,3 @@
-import Moult
 import MoultEngine
 import MoultGenerate
 import MoultModel
@@ -6,6 +5,7 @@ import MoultModelFiles
 import MoultReport
 import MoultStore
 import MoultSystem
+import MoultTools
 
 extension Verb {
     static let generate = Verb(

@@ -4,6 +4,7 @@ import MoultModel
 import MoultModelFiles
 import MoultReport
 import MoultSystem
+import MoultTools
 
 extension Verb {
     static let initialise = Verb(

@@ -6,6 +6,7 @@ import MoultPlan
 import MoultReport
 import MoultStore
 import MoultSystem
+import MoultTools
 
 extension Verb {
     static let lint = Verb(

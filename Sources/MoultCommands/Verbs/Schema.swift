@@ -1,7 +1,7 @@
-import Moult
 import MoultModel
 import MoultReport
 import MoultSystem
+import MoultTools
 
 extension Verb {
     static let schema = Verb(

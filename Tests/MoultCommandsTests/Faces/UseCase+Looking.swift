@@ -1,6 +1,7 @@
 import Foundation
 import Moult
 import MoultModel
+import MoultTools
 import Synchronization
 import Testing
 

@@ -36,12 +36,14 @@ enum FaceInventory {
     /// Every public function of `Project`, and of its `StoreMirror` as `StoreMirror.name(…)`, read from the source.
     static var calls: Set<String> {
         get throws {
-            let folder = packageRoot.appendingPathComponent("Sources/Moult")
-            let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-                .filter { $0.hasPrefix("Project") || $0 == "StoreMirror.swift" }
+            let files = try ["Moult", "MoultTools"].flatMap { module in
+                let folder = packageRoot.appendingPathComponent("Sources/\(module)").path
+                return try FileManager.default.subpathsOfDirectory(atPath: folder)
+                    .filter { $0.hasSuffix(".swift") && ($0.contains("Project") || $0.hasSuffix("StoreMirror.swift")) }
+                    .map { "\(folder)/\($0)" }
+            }
             return try files.reduce(into: []) { calls, file in
-                calls.formUnion(
-                    signatures(try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)))
+                calls.formUnion(signatures(try String(contentsOfFile: file, encoding: .utf8)))
             }
         }
     }

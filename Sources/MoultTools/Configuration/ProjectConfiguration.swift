@@ -13,17 +13,17 @@ package struct ProjectConfiguration: Sendable {
     /// The path of the file.
     package let path: String
     /// Relative paths start at the folder of the file.
-    private(set) var model: String?
-    private(set) var answers: String?
-    private(set) var rules: String?
-    private(set) var backups: String?
-    private(set) var profiles: [LintRule.Profile] = []
+    package private(set) var model: String?
+    package private(set) var answers: String?
+    package private(set) var rules: String?
+    package private(set) var backups: String?
+    package private(set) var profiles: [LintRule.Profile] = []
     /// By the code of a rule; nil for a rule that is off.
-    private(set) var severities: [String: Finding.Severity?] = [:]
+    package private(set) var severities: [String: Finding.Severity?] = [:]
     /// `Entity.property` or `Entity`.
-    private(set) var acceptedLosses: [String] = []
+    package private(set) var acceptedLosses: [String] = []
     /// Of `anonymise`.
-    private(set) var standIns = StandInRules()
+    package private(set) var standIns = StandInRules()
 
     /// The line of each key, for messages.
     private let lines: [[String]: Int]
@@ -32,7 +32,7 @@ package struct ProjectConfiguration: Sendable {
     ///
     /// - Parameter named: the value of `--config`: a path, or `none` to read no file.
     /// - Throws: `usage` for a file that is none of these, with the line; `fileNotFound` if `named` is not there.
-    static func found(_ named: String?, _ system: some System = POSIXSystem()) throws -> ProjectConfiguration? {
+    package static func found(_ named: String?, _ system: some System = POSIXSystem()) throws -> ProjectConfiguration? {
         if named == "none" { return nil }
         if let named { return try ProjectConfiguration(json: try system.read(named), path: named) }
         var path = fileName
@@ -130,7 +130,7 @@ extension ProjectConfiguration {
     }
 
     /// An error at the line of a key.
-    func wrong(_ message: String, at key: [String]) -> MigrationError {
+    package func wrong(_ message: String, at key: [String]) -> MigrationError {
         MigrationError(
             .usage, message, place: "\(path):\(lines[key] ?? 1)",
             remedy: "Correct the file. Documentation/CommandLine.md lists its settings.")
