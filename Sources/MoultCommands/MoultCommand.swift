@@ -3,6 +3,7 @@ import MoultModel
 import MoultReport
 import MoultSQLite
 import MoultSystem
+import MoultTools
 import MoultTransform
 
 #if canImport(Glibc)
@@ -145,7 +146,8 @@ public enum MoultCommand {
             console.advise(by: advice)
             do {
                 return try await verb.run(invocation, console)
-            } catch let error as MigrationError {
+            } catch var error as MigrationError {
+                if error.remedy == MigrationError.wrongRequestRemedy { error.remedy = invocation.wrong("").remedy }
                 throw error.advised(by: advice)
             }
         }

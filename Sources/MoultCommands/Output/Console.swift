@@ -1,5 +1,6 @@
 import MoultModel
 import MoultReport
+import MoultTools
 import Synchronization
 
 #if canImport(Glibc)
@@ -67,6 +68,9 @@ package final class Console: Sendable {
         guard !isJSON else { return line(document().advised(by: advice.withLock { $0 }).compact) }
         self.lines(lines(output.style).map { $0.hasPrefix("  ") && $0.contains("→") ? advised($0) : $0 })
     }
+
+    /// The answer of a tool.
+    func print(_ answer: some ToolAnswer) { print(answer.document) { answer.lines(style: $0) } }
 
     package func lines(_ lines: [String]) { lines.forEach(line) }
 

@@ -1,11 +1,7 @@
-import Moult
-import MoultLint
 import MoultModel
 import MoultModelFiles
 import MoultPlan
-import MoultReport
 import MoultStore
-import MoultSystem
 import MoultTools
 
 extension Verb {
@@ -25,26 +21,23 @@ extension Verb {
             "moult lint Forum.xcdatamodeld --fail-on warning --ignore CODE001,CODE002 --format markdown",
         ]
     ) { invocation, console in
-        let form = try invocation.word(format, of: LintReport.Format.self) ?? (console.isJSON ? .json : .text)
+        let form = try invocation.word(format, of: LintForm.self) ?? (console.isJSON ? .json : .text)
         guard !console.isJSON || form == .json else {
             throw invocation.wrong("--json and --format \(form.rawValue) exclude each other.")
         }
         let level = try invocation.word(failOn, of: Finding.Severity.self) ?? .error
-        let lint = try invocation.lint()
-        let report = try invocation.report(by: lint, console)
-        let advice = Advice(invocation)
+        let result = try invocation.lint(console)
         switch form {
         case .text:
-            console.print(report.document) {
-                report.lines(style: $0).map { $0.contains("→") ? $0 : console.advised($0) }
+            console.print(result.document) {
+                result.lines(style: $0).map { $0.contains("→") ? $0 : console.advised($0) }
             }
-        case .json: console.line(report.document.advised(by: advice).compact)
-        case .sarif:
-            console.line(try report.sarif(version: MoultCommand.version, paths: RepositoryPaths()).indented)
-        case .github: console.lines(report.gitHubLines(try? RepositoryPaths()).map(console.advised))
-        case .markdown: console.lines(report.markdownLines.map(console.advised))
+        case .json: console.line(result.document.advised(by: Advice(invocation)).compact)
+        case .sarif: console.lines(try result.lines(as: .sarif))
+        case .github: console.lines(try result.lines(as: .gitHub).map(console.advised))
+        case .markdown: console.lines(try result.lines(as: .markdown).map(console.advised))
         }
-        return report.has(atLeast: level) ? .findings : .done
+        return result.has(atLeast: level) ? .findings : .done
     }
 
     fileprivate static let since = Option.value(
@@ -59,7 +52,7 @@ extension Verb {
         completes: .words(["error", "warning", "note"]))
     fileprivate static let format = Option.value(
         "format", "FORMAT", "How to print the findings: text (the default), json, sarif, github, markdown.",
-        completes: .words(LintReport.Format.allCases.map(\.rawValue)))
+        completes: .words(LintForm.allCases.map(\.rawValue)))
     fileprivate static let ignore = Option.value(
         "ignore", "CODES", "Rules to leave out, separated by commas, such as SHAPE003. May be repeated.",
         completes: .words(LintRule.all.map(\.code)))
@@ -95,80 +88,37 @@ extension Invocation {
         }
     }
 
-    fileprivate func lint() throws -> Lint {
-        let settings = configuration
-        let profiles = try all(.lintProfile).isEmpty ? settings?.profiles ?? [] : profiles()
-        let codes = try all(Verb.ignore).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map {
-            text in
-            let code = text.trimmed
-            if let rule = LintRule.named(code) { return rule.code }
-            let near = Suggestion.nearest(to: code.uppercased(), among: LintRule.all.map(\.code))
-            throw wrong("There is no rule \(code).\(near.map { " Did you mean \($0)?" } ?? "")")
-        }
-        let severities = settings?.severities ?? [:]
-        let off = severities.filter { $0.value == nil }.keys
-        return Lint(
-            profiles: Set(profiles), ignored: Set(codes).union(off), severities: severities.compactMapValues { $0 },
-            acceptedLosses: registryWithDeclaredLosses.acceptedLosses)
-    }
-
     /// Reads the model and what it is compared with, and applies the rules.
-    fileprivate func report(by lint: Lint, _ console: Console) throws -> LintReport {
-        let bundle: ModelBundle
-        do {
-            if self[Operand.model] == nil, let plan = registry.plan {
-                // A plan with faults is what the rules are for.
-                bundle = try ModelBundle(ModelVersions(versions: plan.versions))
-            } else {
-                bundle = try operandBundle(console)
+    fileprivate func lint(_ console: Console) throws -> LintResult {
+        let profiles = try all(.lintProfile).isEmpty ? configuration?.profiles ?? [] : profiles()
+        var request = LintRequest(profiles: Set(profiles))
+        request.ignored = all(Verb.ignore)
+            .flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map(\.trimmed)
+        request.severities = configuration?.severities ?? [:]
+        (request.revision, request.lock, request.store) = (
+            self[value: Verb.since], self[value: Verb.lockFile], self[value: Verb.store]
+        )
+        return try LintResult(request, ofModelAt: self[Operand.model], registryWithDeclaredLosses) {
+            // A plan with faults is what the rules are for.
+            let plan = self[Operand.model] == nil ? registry.plan : nil
+            let bundle =
+                try plan.map { try ModelBundle(ModelVersions(versions: $0.versions)) } ?? operandBundle(console)
+            let versions = ModelVersions(bundle)
+            if request.revision != nil {
+                guard self[Operand.model] != nil, try !StoreProbe.isDatabase(bundle.path) else {
+                    throw wrong("--since needs MODEL, the path of a model in a git repository.")
+                }
             }
-        } catch let error as MigrationError where error.code == .modelInvalid {
-            guard let path = self[Operand.model] else { throw error }
-            let broken = lint.brokenReferences(inModelAt: path)
-            guard !broken.isEmpty else { throw error }
-            return LintReport(brokenReferences: broken, path: path, rules: lint.rules)
-        } catch var error as MigrationError where error.code == .lockFileMismatch {
-            // For lint, a lock that cannot be read is bad input, and not a refusal.
-            error.code = .modelInvalid
-            throw error
-        }
-        let plan = self[Operand.model] == nil ? registry.plan : nil
-        let versions = ModelVersions(bundle)
-        let answers = try answers(for: versions, console)
-        let stages = try plan?.stages ?? stages(in: versions)
-        let subject = try LintSubject(
-            bundle, answers: answers, registered: stages, releases: try releases(of: bundle),
-            rows: try self[value: Verb.store].map {
-                try StoreRows(
-                    ofStore: $0, in: versions,
-                    options: .init(
-                        answers: answers, registered: plan == nil ? mappingStages(in: versions) : [],
-                        registry: registry))
-            },
-            planFindings: plan?.findings, declarations: plan?.lintDeclarations ?? [:])
-        return LintReport(
-            lint.findings(in: subject, path: bundle.path), of: subject, path: bundle.path, rules: lint.rules)
-    }
-
-    private func stages(in versions: ModelVersions) throws -> [RegisteredStage] {
-        try registry.stages(in: versions) + mappingStages(in: versions)
-    }
-
-    private func mappingStages(in versions: ModelVersions) throws -> [RegisteredStage] {
-        let mappings = try self[value: .mapping].map { try MappingModelFile.all(at: $0) } ?? []
-        return try mappings.map {
-            try RegisteredStage(
-                $0.mapping, named: $0.name, held: $0.versions, in: versions, policies: Set(registry.policies.keys))
+            return LintedModels(
+                bundle, versions, answers: try answers(for: versions, console),
+                mappings: try self[value: .mapping].map {
+                    try [RegisteredStage](mappingsAt: $0, in: versions, registry)
+                } ?? [])
         }
     }
+}
 
-    private func releases(of bundle: ModelBundle) throws -> [LintRelease] {
-        let revision = self[value: Verb.since]
-        if revision != nil {
-            guard self[Operand.model] != nil, try !StoreProbe.isDatabase(bundle.path) else {
-                throw wrong("--since needs MODEL, the path of a model in a git repository.")
-            }
-        }
-        return try LintRelease.all(of: bundle, lock: self[value: Verb.lockFile], since: revision)
-    }
+/// The forms in which findings are printed.
+private enum LintForm: String, CaseIterable {
+    case text, json, sarif, github, markdown
 }

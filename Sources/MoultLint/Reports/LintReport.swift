@@ -3,10 +3,6 @@ import MoultReport
 
 /// The findings of lint, in the forms that people and services read.
 package struct LintReport: Sendable {
-    package enum Format: String, Sendable, CaseIterable {
-        case text, json, sarif, github, markdown
-    }
-
     package let path: String
     let versions: [String]
     /// The sources that the versions were compared with, such as `moult.lock`; empty if there were none.

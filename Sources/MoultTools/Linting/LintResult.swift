@@ -52,9 +52,7 @@ public struct LintResult: Sendable, CustomStringConvertible {
         case markdown
     }
 
-    private let report: LintReport
-
-    init(_ report: LintReport) { self.report = report }
+    let report: LintReport
 
     /// The findings, by severity.
     public var findings: [Finding] {
@@ -73,11 +71,23 @@ public struct LintResult: Sendable, CustomStringConvertible {
     ///
     /// - Throws: what looking for the repository throws; `usage` for a finding in a file outside of it.
     public func text(as format: Format) throws -> String {
+        try lines(as: format, around: report.path).joined(separator: "\n")
+    }
+
+    /// - Parameter model: the model whose repository paths start at; nil for the repository around the working folder.
+    package func lines(as format: Format, around model: String? = nil) throws -> [String] {
         switch format {
-        case .sarif:
-            try report.sarif(version: MoultVersion.number, paths: RepositoryPaths(ofModelAt: report.path)).indented
-        case .gitHub: report.gitHubLines(try? RepositoryPaths(ofModelAt: report.path)).joined(separator: "\n")
-        case .markdown: report.markdownLines.joined(separator: "\n")
+        case .sarif: [try report.sarif(version: MoultVersion.number, paths: RepositoryPaths(ofModelAt: model)).indented]
+        case .gitHub: report.gitHubLines(try? RepositoryPaths(ofModelAt: model))
+        case .markdown: report.markdownLines
         }
     }
+
+    /// Whether there is a finding at this severity or above.
+    package func has(atLeast severity: MoultModel.Finding.Severity) -> Bool { report.has(atLeast: severity) }
+}
+
+extension LintResult: ToolAnswer {
+    package var document: JSONValue { report.document }
+    package func lines(style: TextStyle) -> [String] { report.lines(style: style) }
 }

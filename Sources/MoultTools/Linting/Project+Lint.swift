@@ -1,8 +1,4 @@
 import Moult
-import MoultLint
-import MoultModel
-import MoultModelFiles
-import MoultSystem
 
 extension Project {
     /// Checks the models by rules: released versions, inference, data, sync, source and shape.
@@ -21,26 +17,12 @@ extension Project {
         lock: String? = nil, countingObjectsOf store: String? = nil
     ) async throws -> LintResult {
         try await onThread { _ in
-            let ignored = try ignoring.sorted().map { code in
-                if let rule = LintRule.named(code) { return rule.code }
-                throw MigrationError(.usage, "There is no rule \(code).", remedy: "Documentation/Lint lists the rules.")
+            var request = LintRequest(profiles: Set(profiles.map(\.rules)))
+            request.ignored = ignoring.sorted()
+            (request.revision, request.lock, request.store) = (revision, lock, store)
+            return try LintResult(request, ofModelAt: path, registry) {
+                LintedModels(try bundle(), versions, answers: answers, mappings: try stages(in: versions))
             }
-            let lint = Lint(
-                profiles: Set(profiles.map(\.rules)), ignored: Set(ignored), acceptedLosses: registry.acceptedLosses)
-            let (bundle, plan) = (try bundle(), path == nil ? registry.plan : nil)
-            let subject = try LintSubject(
-                bundle, answers: answers,
-                registered: try plan?.stages ?? (registry.stages(in: versions) + stages(in: versions)),
-                releases: try LintRelease.all(of: bundle, lock: lock, since: revision),
-                rows: try store.map {
-                    try StoreRows(
-                        ofStore: $0, in: versions,
-                        options: .init(answers: answers, registered: stages(in: versions), registry: registry))
-                },
-                planFindings: plan?.findings, declarations: plan?.lintDeclarations ?? [:])
-            return LintResult(
-                LintReport(
-                    lint.findings(in: subject, path: bundle.path), of: subject, path: bundle.path, rules: lint.rules))
         }
     }
 }

@@ -1,0 +1,27 @@
+import MoultExport
+import MoultLint
+import MoultModel
+import MoultModelFiles
+import MoultReport
+
+/// The answer of a tool: one value, as JSON and as text.
+package protocol ToolAnswer: Sendable {
+    var document: JSONValue { get }
+    func lines(style: TextStyle) -> [String]
+}
+
+extension MigrationError {
+    /// The remedy of an error about what a tool was asked; a face that has a help names it there.
+    package static let wrongRequestRemedy = "Correct the arguments of the call."
+
+    package static func wrongRequest(_ message: String) -> MigrationError {
+        MigrationError(.usage, message, remedy: wrongRequestRemedy)
+    }
+}
+
+// The words of other modules that a request to a tool needs.
+
+package typealias LintRule = MoultLint.LintRule
+package typealias StandInRules = MoultExport.StandInRules
+package typealias ExportFormat = MoultExport.ExportWriter.Format
+package typealias ModelBundle = MoultModelFiles.ModelBundle
