@@ -1,5 +1,4 @@
 import MoultModel
-import MoultReport
 import MoultTools
 
 extension Verb {
@@ -22,29 +21,13 @@ extension Verb {
         if let name = invocation[value: module], !name.isModuleName {
             throw invocation.wrong("--module takes the name of a Swift module, not \(name).")
         }
-        let compiled = try CompileReport(
+        var report = try CompileReport(
             compiling: try invocation.required(source), to: invocation[value: .out], module: invocation[value: module],
             isRehearsal: invocation[dryRun])
-        let faults = compiled.faults.filter { invocation.shows($0.kind) }
-        if !console.isJSON { for fault in faults { console.say(fault.description.printable) } }
-        let warnings = faults.filter { $0.kind != .error }.map(\.document)
-        guard compiled.isCompiled else {
-            let errors = faults.filter { $0.kind == .error }.map(\.document)
-            console.print(["format": 1, "errors": .array(errors), "warnings": .array(warnings)]) { _ in [] }
-            return .findings
-        }
-        console.print([
-            "format": 1, "output": .string(compiled.output), "files": JSONValue(compiled.files),
-            "currentVersion": JSONValue(compiled.currentVersionName),
-            "checksums": .object(compiled.versions.map { .init($0.name, .string($0.checksum)) }),
-            "warnings": .array(warnings),
-        ]) { _ in
-            if invocation[dryRun] { return compiled.files.map(\.printable) }
-            let what =
-                compiled.isMapping ? "the mapping model" : Quantity.count(compiled.versions.count, "version")
-            return ["Compiled \(what) into \(compiled.output.printable)."]
-        }
-        return .done
+        report.faults.removeAll { !invocation.shows($0.kind) }
+        if !console.isJSON { for fault in report.faults { console.say(fault.description.printable) } }
+        console.print(report)
+        return report.isCompiled ? .done : .findings
     }
 
     private static let source = Operand(
@@ -66,12 +49,6 @@ extension Invocation {
     fileprivate func shows(_ kind: CompileReport.Fault.Kind) -> Bool {
         kind == .error
             || !self[Verb.noWarnings] && !Verb.silencing.contains { self[$0.option] && $0.kind == kind }
-    }
-}
-
-extension CompileReport.Fault {
-    fileprivate var document: JSONValue {
-        ["file": .string(file), "line": .integer(Int64(line)), "message": .string(message)]
     }
 }
 

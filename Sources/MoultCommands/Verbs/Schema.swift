@@ -1,6 +1,3 @@
-import MoultModel
-import MoultReport
-import MoultSystem
 import MoultTools
 
 extension Verb {
@@ -26,16 +23,10 @@ extension Verb {
         ]
     ) { invocation, console in
         let versions = try invocation.namedVersions(console)
-        let folder = try invocation.required(folder)
-        let files = try SchemaFiles(versions, in: folder, name: invocation[value: name] ?? "Model")
-        try files.write(likeModelAt: invocation[value: .model], replacing: invocation[replaces], POSIXSystem())
-        console.print([
-            "format": 1, "folder": .string(folder), "bundle": .string(files.bundle),
-            "versions": JSONValue(files.names),
-        ]) { _ in
-            let count = Quantity.count(files.names.count, "version")
-            return ["Wrote \(count) to \(folder.printable): \(files.names.map(\.printable).joined(separator: ", "))."]
-        }
+        let files = try SchemaFiles(
+            versions, in: try invocation.required(folder), name: invocation[value: name] ?? "Model")
+        try files.write(likeModelAt: invocation[value: .model], replacing: invocation[replaces])
+        console.print(files)
         return .done
     }
 

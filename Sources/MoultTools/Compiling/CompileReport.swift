@@ -1,5 +1,6 @@
 import MoultModel
 import MoultModelFiles
+import MoultReport
 import MoultSystem
 
 /// The result of compiling a model or a mapping model.
@@ -49,9 +50,11 @@ public struct CompileReport: Sendable {
     /// The name of the version that the source calls current; nil for a mapping model.
     public let currentVersionName: String?
     /// Errors and warnings, by file and line. With an error among them, nothing was written.
-    public let faults: [Fault]
+    public package(set) var faults: [Fault]
     /// Whether the product is a mapping model.
     public let isMapping: Bool
+    /// Whether nothing was to be written.
+    private let isRehearsal: Bool
 
     /// Whether the source is free of errors.
     public var isCompiled: Bool { !faults.contains { $0.kind == .error } }
@@ -61,6 +64,7 @@ extension CompileReport {
     /// Compiles a source; see ``Project/compile(_:to:module:isRehearsal:)``.
     package init(compiling source: String, to output: String?, module: String?, isRehearsal: Bool) throws {
         let system = POSIXSystem()
+        self.isRehearsal = isRehearsal
         let compiled: CompiledSource
         do {
             compiled = try CompiledSource(source, module: module)
@@ -89,7 +93,35 @@ extension CompileReport {
     }
 }
 
+extension CompileReport: ToolAnswer {
+    package var document: JSONValue {
+        func documents(areErrors: Bool) -> JSONValue {
+            .array(faults.filter { ($0.kind == .error) == areErrors }.map(\.document))
+        }
+        guard isCompiled else {
+            return ["format": 1, "errors": documents(areErrors: true), "warnings": documents(areErrors: false)]
+        }
+        return [
+            "format": 1, "output": .string(output), "files": JSONValue(files),
+            "currentVersion": JSONValue(currentVersionName),
+            "checksums": .object(versions.map { .init($0.name, .string($0.checksum)) }),
+            "warnings": documents(areErrors: false),
+        ]
+    }
+
+    package func lines(style: TextStyle) -> [String] {
+        guard isCompiled else { return [] }
+        if isRehearsal { return files.map(\.printable) }
+        let what = isMapping ? "the mapping model" : Quantity.count(versions.count, "version")
+        return ["Compiled \(what) into \(output.printable)."]
+    }
+}
+
 extension CompileReport.Fault {
+    fileprivate var document: JSONValue {
+        ["file": .string(file), "line": .integer(Int64(line)), "message": .string(message)]
+    }
+
     fileprivate init(_ fault: ModelFault) {
         (file, line, message) = (fault.file, fault.line, fault.message)
         kind =

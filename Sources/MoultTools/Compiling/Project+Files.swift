@@ -1,6 +1,4 @@
 import Moult
-import MoultModel
-import MoultSystem
 
 extension Project {
     /// Writes every version of the model as JSON, and a bundle of all in Xcode's form.
@@ -17,7 +15,7 @@ extension Project {
     ) async throws -> [String] {
         try await onThread { _ in
             let files = try SchemaFiles(versions, in: folder, name: name)
-            try files.write(likeModelAt: path, replacing: replacing, POSIXSystem())
+            try files.write(likeModelAt: path, replacing: replacing)
             return files.names
         }
     }

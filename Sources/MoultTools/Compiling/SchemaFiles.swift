@@ -1,14 +1,15 @@
 import MoultEngine
 import MoultModel
 import MoultModelFiles
+import MoultReport
 import MoultStore
 import MoultSystem
 
 /// The files that a model's versions are written down in.
 package struct SchemaFiles {
-    package let names: [String]
+    let names: [String]
     /// The path of the bundle of `.xcdatamodel`s.
-    package let bundle: String
+    let bundle: String
     private let versions: ModelVersions
     private let folder: String
     private let files: [(path: String, text: String)]
@@ -38,7 +39,7 @@ package struct SchemaFiles {
     ///   - source: the path of the model; the files get the rights of a store.
     ///   - replacing: whether a file that holds another model is replaced.
     /// - Throws: `wouldReplace` if it is not; what writing throws.
-    package func write(likeModelAt source: String?, replacing: Bool, _ system: some System) throws {
+    package func write(likeModelAt source: String?, replacing: Bool, _ system: some System = POSIXSystem()) throws {
         if !replacing { try checkReplaced(system) }
         let rights: FileRights =
             try source.flatMap { try StoreProbe.isDatabase($0, system) ? .like($0) : nil } ?? .byUmask
@@ -60,5 +61,16 @@ package struct SchemaFiles {
                     place: path, remedy: "Export to another folder, or pass --replace.")
             }
         }
+    }
+}
+
+extension SchemaFiles: ToolAnswer {
+    package var document: JSONValue {
+        ["format": 1, "folder": .string(folder), "bundle": .string(bundle), "versions": JSONValue(names)]
+    }
+
+    package func lines(style: TextStyle) -> [String] {
+        let count = Quantity.count(names.count, "version")
+        return ["Wrote \(count) to \(folder.printable): \(names.map(\.printable).joined(separator: ", "))."]
     }
 }
