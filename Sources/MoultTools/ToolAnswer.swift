@@ -1,4 +1,5 @@
 import MoultExport
+import MoultGenerate
 import MoultLint
 import MoultModel
 import MoultModelFiles
@@ -24,4 +25,5 @@ extension MigrationError {
 package typealias LintRule = MoultLint.LintRule
 package typealias StandInRules = MoultExport.StandInRules
 package typealias ExportFormat = MoultExport.ExportWriter.Format
+package typealias ClassAPI = MoultGenerate.CoreDataClasses.API
 package typealias ModelBundle = MoultModelFiles.ModelBundle

@@ -1,9 +1,6 @@
-import MoultEngine
-import MoultGenerate
 import MoultModel
-import MoultPlan
-import MoultReport
 import MoultSystem
+import MoultTools
 
 extension Verb {
     static let generateTests = Verb(
@@ -23,35 +20,19 @@ extension Verb {
             "moult generate tests Forum.xcdatamodeld -o Tests --to \"Forum 3\" --json",
         ]
     ) { invocation, console in
-        let (pairs, skipped) = try pairs(invocation, console)
-        let name = invocation[value: testName] ?? invocation[.model].map { Path.stem(of: $0) } ?? "App"
-        let tests = try tests(named: name, pairs, invocation)
-        let out = invocation[value: .out] ?? "."
-        let path = out.hasSuffix(".swift") ? out : Path.join(out, tests.fileName)
-        let system = POSIXSystem()
-        let existing = try system.exists(path) ? try system.read(path) : nil
-        let merged = try tests.merged(into: existing.map { String(decoding: $0, as: UTF8.self) }, place: path)
-        if existing != Array(merged.text.utf8) {
-            try UnfinishedPath.replace([(path, Array(merged.text.utf8))], makingFolders: true, .byUmask, system)
+        let versions = try invocation.operandVersions(console)
+        let pairs = try TestsReport.Pairs(
+            versions, to: invocation[value: testedVersion], answers: invocation.answers(for: versions, console),
+            invocation.registry)
+        guard let model = invocation[.model] ?? invocation[value: registryExpression].map({ _ in "App" }) else {
+            throw invocation.wrong(
+                "\(Program.name) \(invocation.path) needs --registry, the Swift expression for the app's registry.")
         }
-        console.print([
-            "format": 1, "path": .string(path),
-            "pairs": .array(
-                zip(pairs, merged.fates).map { pair, fate in
-                    ["from": .string(pair.from), "to": .string(pair.to), "state": .string(fate.rawValue)]
-                }),
-            "skipped": .array(
-                skipped.map { ["pair": .string($0.pair), "reason": .string($0.reason)] }),
-        ]) { _ in
-            let counts = [MigrationTests.Fate.added, .updated, .unchanged, .edited].compactMap { fate in
-                let count = merged.fates.count { $0 == fate }
-                return count == 0 ? nil : "\(Quantity.count(count)) \(fate.rawValue)"
-            }
-            return [
-                "Wrote \(Quantity.count(pairs.count, "pair")) to \(path.printable): \(counts.joined(separator: ", "))."
-            ]
-                + skipped.map { "Left out \($0.pair.printable). \($0.reason.printable)" }
-        }
+        let report = try TestsReport(
+            pairs, named: invocation[value: testName] ?? Path.stem(of: model), ofModelAt: model,
+            registry: invocation[value: registryExpression], imports: invocation.list(imports) ?? [],
+            to: invocation[value: .out] ?? ".")
+        console.print(report)
         return .done
     }
 
@@ -63,47 +44,4 @@ extension Verb {
     )
     private static let imports = Option.value(
         "import", "MODULES", "The modules that the expression needs, separated by commas.")
-
-    private static func pairs(
-        _ invocation: Invocation, _ console: Console
-    ) throws -> (pairs: [MigrationTests.Pair], skipped: [(pair: String, reason: String)]) {
-        let versions = try invocation.operandVersions(console)
-        let all = versions.versions
-        guard all.count > 1 else {
-            throw invocation.wrong("The model has one version, so there is no migration to test.")
-        }
-        let answers = try invocation.answers(for: versions, console)
-        let registered = try invocation.registry.stages(in: versions)
-        let target = try invocation[value: testedVersion].map { try versions.target(named: $0) }
-        var pairs: [MigrationTests.Pair] = []
-        var skipped: [(pair: String, reason: String)] = []
-        for to in target.map({ [$0] }) ?? Array(all.indices) {
-            for from in 0..<to {
-                let pair = Result { () throws(MigrationError) in
-                    try MigrationTests.Pair(versions, from: from, to: to, answers: answers, registered: registered)
-                }
-                switch pair {
-                case .success(let pair): pairs.append(pair)
-                case .failure(let error):
-                    guard [.question, .cannotInfer].contains(error.code) else { throw error }
-                    skipped.append(("\(all[from].name) → \(all[to].name)", error.message))
-                }
-            }
-        }
-        return (pairs, skipped)
-    }
-
-    private static func tests(
-        named name: String, _ pairs: [MigrationTests.Pair], _ invocation: Invocation
-    ) throws -> MigrationTests {
-        let modules = invocation.list(imports) ?? []
-        if let registry = invocation[value: registryExpression] {
-            return MigrationTests(named: name, imports: modules, registry: registry, pairs: pairs)
-        }
-        guard let model = invocation[.model] else {
-            throw invocation.wrong(
-                "\(Program.name) \(invocation.path) needs --registry, the Swift expression for the app's registry.")
-        }
-        return MigrationTests(named: name, ofModelAt: model, imports: modules, pairs: pairs)
-    }
 }

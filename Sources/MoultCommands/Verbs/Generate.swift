@@ -1,9 +1,4 @@
-import MoultEngine
-import MoultGenerate
 import MoultModel
-import MoultModelFiles
-import MoultReport
-import MoultStore
 import MoultSystem
 import MoultTools
 
@@ -25,41 +20,14 @@ extension Verb {
             "moult generate Forum.xcdatamodeld --for swift-data -o Sources --json",
         ], subverbs: [generateTests]
     ) { invocation, console in
-        var (files, skipped) = try generated(invocation, console)
-        var folder = invocation[value: .out] ?? "."
-        if folder.hasSuffix(".swift") {
-            files = [GeneratedFile(Path.name(of: folder), joining: files)]
-            folder = Path.folder(of: folder)
-        }
-        let system = POSIXSystem()
-        var written: [String] = []
-        var changes: [(path: String, bytes: [UInt8])] = []
-        for file in files {
-            let (path, bytes) = (Path.join(folder, file.name), Array(file.text.utf8))
-            if try isUnchanged(path, bytes, replaces: invocation[replaces], system) { continue }
-            changes.append((path, bytes))
-            written.append(path)
-        }
-        if !invocation[dryRun] {
-            let source = invocation[.model] ?? ""
-            let rights: FileRights = try StoreProbe.isDatabase(source) ? .like(source) : .byUmask
-            try UnfinishedPath.replace(changes, makingFolders: true, rights, system)
-        }
-        let names = files.map { Path.join(folder, $0.name) }
-        console.print([
-            "format": 1, "folder": .string(folder), "files": JSONValue(names), "written": JSONValue(written),
-            "skipped": JSONValue(skipped),
-        ]) { _ in
-            if invocation[dryRun] { return names.map(\.printable) }
-            let without = skipped.isEmpty ? "" : " No class is asked for \(skipped.joined(separator: ", ").printable)."
-            return [
-                "Wrote \(Quantity.count(written.count, "file")) of \(files.count) to \(folder.printable).\(without)"
-            ]
-        }
+        let report = try GenerationReport(
+            source(invocation, console), to: invocation[value: .out] ?? ".", ofModelAt: invocation[.model],
+            replacing: invocation[replaces], isRehearsal: invocation[dryRun])
+        console.print(report)
         return .done
     }
 
-    private static let apis: [(word: String, api: CoreDataClasses.API)] = [
+    private static let apis: [(word: String, api: ClassAPI)] = [
         ("core-data", .coreData), ("moult", .moult), ("both", .both),
     ]
     private static let api = Option.value(
@@ -75,9 +43,7 @@ extension Verb {
     private static let dryRun = Option.flag("dry-run", "List the files; write nothing.")
     private static let replaces = Option.flag("replace", "Also replace files that were not generated.")
 
-    private static func generated(
-        _ invocation: Invocation, _ console: Console
-    ) throws -> (files: [GeneratedFile], skipped: [String]) {
+    private static func source(_ invocation: Invocation, _ console: Console) throws -> GenerationReport.Source {
         let versions = try invocation.operandVersions(console)
         let word = invocation[value: api] ?? "core-data"
         if word == "swift-data" {
@@ -88,40 +54,18 @@ extension Verb {
                 throw invocation.wrong("--for swift-data writes a file for each version. --out takes a folder.")
             }
             let name = invocation[value: typeName] ?? invocation[.model].map { Path.stem(of: $0) } ?? "App"
-            return (try SwiftDataModels(versions, named: name).files, [])
+            return .swiftData(versions, name: name)
         }
         guard let api = apis.first(where: { $0.word == word })?.api else {
             throw invocation.wrong("--for takes core-data, moult, both or swift-data, not \(word).")
         }
-        let model = try invocation.version(version, in: versions).model
-        let classes = try CoreDataClasses(model, api, try choice(invocation, model))
-        return (classes.files, classes.skipped)
-    }
-
-    private static func choice(
-        _ invocation: Invocation, _ model: ManagedObjectModel
-    ) throws -> CoreDataClasses.Choice {
-        switch invocation[value: codeGeneration] {
-        case nil: model.entities.contains { $0.codeGenerationType != nil } ? .asModelled : .whole
-        case "class": .whole
-        case "category": .category
-        case "model": .asModelled
+        let version = try invocation.version(version, in: versions)
+        return switch invocation[value: codeGeneration] {
+        case nil: .coreData(version, api, nil)
+        case "class": .coreData(version, api, .whole)
+        case "category": .coreData(version, api, .category)
+        case "model": .coreData(version, api, .asModelled)
         case let other?: throw invocation.wrong("--codegen takes class, category or model, not \(other).")
         }
-    }
-
-    /// - Throws: `wouldReplace` for a file that was not generated.
-    private static func isUnchanged(
-        _ path: String, _ bytes: [UInt8], replaces: Bool, _ system: some System
-    ) throws -> Bool {
-        guard try system.exists(path) else { return false }
-        let old = try system.read(path)
-        if old == bytes { return true }
-        guard replaces || String(decoding: old.prefix(1000), as: UTF8.self).contains(GeneratedFile.mark) else {
-            throw MigrationError(
-                .wouldReplace, "\(path) was not generated. Nothing was written.", place: path,
-                remedy: "Name another folder with --out, or pass --replace.")
-        }
-        return false
     }
 }
