@@ -161,8 +161,9 @@ let package = Package(
         module(
             "MoultTools",
             [
-                "MoultModel", "MoultModelFiles", "MoultPlan", "MoultStore", "MoultObjects", "MoultSystem",
-                "MoultTransform", "MoultEngine", "MoultReport", "MoultLint", "MoultGenerate", "MoultExport",
+                "MoultModel", "MoultModelFiles", "MoultPropertyList", "MoultPlan", "MoultSQLite", "MoultStore",
+                "MoultObjects", "MoultSystem", "MoultTransform", "MoultEngine", "MoultReport", "MoultLint",
+                "MoultGenerate", "MoultExport",
                 "MoultFleet", "Moult",
             ]),
         // Faults at every moment of a migration, for Moult's own tests and for its users'.

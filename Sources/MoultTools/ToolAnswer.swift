@@ -3,6 +3,7 @@ import MoultGenerate
 import MoultLint
 import MoultModel
 import MoultModelFiles
+import MoultObjects
 import MoultReport
 
 /// The answer of a tool: one value, as JSON and as text.
@@ -24,6 +25,8 @@ extension MigrationError {
 
 package typealias LintRule = MoultLint.LintRule
 package typealias StandInRules = MoultExport.StandInRules
+package typealias ExportSelection = MoultExport.StoreExport.Selection
 package typealias ExportFormat = MoultExport.ExportWriter.Format
+package typealias SampleData = MoultObjects.SampleData
 package typealias ClassAPI = MoultGenerate.CoreDataClasses.API
 package typealias ModelBundle = MoultModelFiles.ModelBundle

@@ -1,6 +1,3 @@
-import MoultExport
-import MoultModel
-import MoultReport
 import MoultTools
 
 extension Verb {
@@ -29,10 +26,10 @@ extension Verb {
         let store = try invocation.required(Operand.store)
         let path = try invocation.required(anonymiseOut)
         let rules = try invocation.standInRules()
-        let seed = try invocation.number(anonymiseSeed).map { UInt64($0) } ?? UInt64.random(in: 1...(1 << 53))
-        let versions = try invocation.versionsIfKnown(console)
-        let outcome = try AnonymousCopy(of: store, versions: versions, rules: rules, seed: seed).make(at: path)
-        console.print(outcome.document(path)) { outcome.lines(path, $0) }
+        let report = try AnonymousReport(
+            of: store, versions: invocation.versionsIfKnown(console), rules: rules,
+            seed: invocation.number(anonymiseSeed), at: path)
+        console.print(report)
         return .done
     }
 
@@ -58,45 +55,4 @@ extension Invocation {
         }
         return StandInRules(rules)
     }
-}
-
-extension AnonymousCopy.Outcome {
-    fileprivate func document(_ path: String) -> JSONValue {
-        let names = objects.keys.sorted { $0.precedesInByteOrder($1) }
-        return [
-            "format": 1, "path": .string(path), "seed": JSONValue(Int(clamping: seed)),
-            "entities": .array(names.map { ["name": .string($0), "rows": .integer(objects[$0] ?? 0)] }),
-            "texts": JSONValue(texts), "unordered": JSONValue(unordered), "files": JSONValue(files),
-            "kept": .array(
-                kept.map {
-                    ["place": .string($0.place), "rule": .string($0.rule.rawValue), "values": JSONValue($0.values)]
-                }),
-            "emptied": JSONValue(emptied), "byChance": JSONValue(byChance),
-        ]
-    }
-
-    fileprivate func lines(_ path: String, _ style: TextStyle) -> [String] {
-        var lines = [
-            "Made \(path.printable): \(Quantity.count(objects.values.reduce(0, +), "object")) with stand-ins, seed \(seed)."
-        ]
-        if unordered > 0 {
-            lines.append("\(Quantity.count(unordered, "text")) could not be kept in order.")
-        }
-        if !emptied.isEmpty {
-            lines.append("Empty in the copy, because only their modules know what they hold: \(emptied.printableList).")
-        }
-        if byChance > 0 {
-            lines.append(
-                "\(Quantity.count(byChance, "short text")) of the store \(byChance == 1 ? "occurs" : "occur") in the bytes by chance."
-            )
-        }
-        guard !kept.isEmpty else { return lines }
-        var table = TextTable([.left("as in the store"), .left("rule"), .right("values")])
-        for kept in kept { table.add(kept.place.printable, kept.rule.rawValue, Quantity.count(kept.values)) }
-        return lines + [""] + table.lines(style: style)
-    }
-}
-
-extension [String] {
-    fileprivate var printableList: String { map(\.printable).joined(separator: ", ") }
 }

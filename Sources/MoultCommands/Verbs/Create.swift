@@ -1,8 +1,5 @@
-import MoultEngine
 import MoultModel
-import MoultObjects
-import MoultReport
-import MoultStore
+import MoultTools
 
 extension Verb {
     static let create = Verb(
@@ -21,23 +18,11 @@ extension Verb {
         let path = try invocation.required(Operand.store)
         let version = try invocation.version(
             Verb.version, in: try invocation.namedVersions(console))
-        let maker = try StoreMaker(
-            version, framework: try invocation.number(.framework) ?? FrameworkLevel.newest.number,
+        let made = try NewStore(
+            version, at: path, invocation.sampleData(for: [version.model]), framework: invocation.number(.framework),
             history: invocation[history], experimental: invocation[.experimental])
-        let sample = try invocation.sampleData(for: version.model)
-        let objects = try maker.makeWhole(at: path) { part in
-            try sample.map { try $0.fill(part, maker.layout) } ?? [:]
-        }
-        console.say(maker.layout.findings)
-        let counts = objects.sorted { $0.key.precedesInByteOrder($1.key) }
-        console.print([
-            "format": 1, "store": .string(path), "version": .string(version.name),
-            "framework": JSONValue(maker.layout.framework), "uuid": .string(maker.metadata.uuid),
-            "entities": .array(counts.map { ["name": .string($0.key), "rows": JSONValue($0.value)] }),
-        ]) { _ in
-            let total = counts.reduce(0) { $0 + $1.value }
-            return ["Made \(path.printable), version \(version.name.printable), \(Quantity.count(total, "object"))."]
-        }
+        console.say(made.findings)
+        console.print(made)
         return .done
     }
 }
@@ -51,13 +36,13 @@ extension Option {
 extension Invocation {
     /// Returns the sample data that `--fill`, `--rows` and `--seed` ask for; nil without the first two.
     ///
-    /// - Parameter others: models whose entities `--rows` may name too.
-    func sampleData(for model: ManagedObjectModel, others: [ManagedObjectModel] = []) throws -> SampleData? {
+    /// - Parameter models: those whose entities `--rows` may name.
+    func sampleData(for models: [ManagedObjectModel]) throws -> SampleData? {
         let count = try number(.fill)
         let counts = try list(.rows)?.map { text in
             let parts = text.split(separator: "=").map(String.init)
             guard parts.count == 2, let number = Int(parts[1]), number >= 0,
-                ([model] + others).contains(where: { $0.entity(parts[0]) != nil })
+                models.contains(where: { $0.entity(parts[0]) != nil })
             else {
                 throw wrong("--rows takes pairs of an entity and a number, such as Post=1000, not \(text).")
             }
@@ -67,17 +52,5 @@ extension Invocation {
         return SampleData(
             seed: UInt64(clamping: try number(.seed) ?? 1), count: count ?? 0,
             counts: Dictionary(counts ?? []) { _, last in last }, isHostile: false)
-    }
-}
-
-extension SampleData {
-    /// Fills a store that was just made.
-    ///
-    /// - Returns: objects by entity.
-    func fill(_ path: String, _ layout: StoreLayout) throws -> [String: Int] {
-        let writer = try ObjectWriter(store: path, layout: layout, speed: .reckless)
-        let objects = try fill(writer)
-        try writer.finish()
-        return objects.mapValues(\.count)
     }
 }

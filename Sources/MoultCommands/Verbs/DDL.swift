@@ -1,5 +1,5 @@
 import MoultModel
-import MoultStore
+import MoultTools
 
 extension Verb {
     static let ddl = Verb(
@@ -14,14 +14,10 @@ extension Verb {
     ) { invocation, console in
         let versions = try invocation.operandVersions(console)
         let version = try invocation.version(Verb.version, in: versions)
-        let framework = try invocation.number(.framework) ?? FrameworkLevel.newest.number
-        let layout = try StoreLayout(model: version.model, framework: framework, history: invocation[history])
-        console.say(layout.findings)
-        let statements = layout.createStatements + layout.primaryKeyRows.map(\.insertStatement)
-        console.print([
-            "format": 1, "version": .string(version.name), "framework": JSONValue(framework),
-            "statements": JSONValue(statements),
-        ]) { _ in statements.map { $0 + ";" } }
+        let script = try SchemaScript(
+            version, framework: invocation.number(.framework), history: invocation[history])
+        console.say(script.findings)
+        console.print(script)
         return .done
     }
 

@@ -1,8 +1,5 @@
-import MoultExport
 import MoultModel
-import MoultReport
-import MoultStore
-import MoultSystem
+import MoultTools
 
 extension Verb {
     static let exportStore = Verb(
@@ -25,25 +22,27 @@ extension Verb {
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
         let name = invocation[value: exportFormat] ?? "csv"
-        guard let format = ExportWriter.Format(rawValue: name) else {
+        guard let format = ExportFormat(rawValue: name) else {
             throw invocation.wrong("--format takes csv, jsonl or sqlite, not \(name).")
         }
-        let selection = try selection(invocation)
+        let (selection, isExact) = (try selection(invocation), invocation[.exact])
         let versions = try invocation.versionsIfKnown(console)
-        guard let path = invocation[value: exportOut] else {
-            return try printing(store, selection, format, versions, invocation, console)
+        if let path = invocation[value: exportOut] {
+            let report = try ExportReport(store, selection, format, isExact: isExact, versions: versions, to: path)
+            console.print(report)
+            console.say(guarded: report.guarded)
+            return .done
         }
-        let outcome = try ExportWriter(format, isExact: invocation[.exact]).write(
-            store, selection, versions: versions, to: path)
-        console.print([
-            "format": 1, "path": .string(path), "parts": .array(outcome.parts.map(\.document)),
-            "guarded": JSONValue(outcome.guarded),
-        ]) { style in
-            var table = TextTable([.left(format == .sqlite ? "table" : "file"), .right("rows")])
-            for part in outcome.parts { table.add(part.place, Quantity.count(part.rows)) }
-            return table.lines(style: style)
+        guard format != .sqlite, selection.entities.count == 1 else {
+            throw invocation.wrong("\(Program.name) export needs -o PATH, or one --entity to print as csv or jsonl.")
         }
-        console.say(guarded: outcome.guarded)
+        console.say(
+            guarded: try ExportReport.write(
+                store, selection, console.isJSON ? .jsonl : format, isExact: isExact, versions: versions
+            ) {
+                console.exactly($0)
+                return console.outputError == nil
+            })
         return .done
     }
 
@@ -51,7 +50,7 @@ extension Verb {
         "out", "PATH", "The new folder, or with --format sqlite the new file. -o for short.", completes: .files)
     private static let exportFormat = Option.value(
         "format", "NAME", "csv (the default), jsonl or sqlite.",
-        completes: .words(ExportWriter.Format.allCases.map(\.rawValue)))
+        completes: .words(ExportFormat.allCases.map(\.rawValue)))
     private static let exported = Option.value("entity", "NAME", "Export only this entity; may be repeated.")
     private static let predicate = Option.value(
         "where", "PREDICATE", "With one --entity: only the objects that match this Core Data predicate.")
@@ -60,45 +59,10 @@ extension Verb {
     private static let columns = Option.value(
         "columns", "NAMES", "With one --entity: only these columns and to-many relationships, separated by commas.")
 
-    private static func selection(_ invocation: Invocation) throws -> StoreExport.Selection {
-        StoreExport.Selection(
+    private static func selection(_ invocation: Invocation) throws -> ExportSelection {
+        ExportSelection(
             entities: invocation.all(exported),
             predicate: try invocation[value: predicate].map { try Predicate(parsing: $0) },
             limit: try invocation.number(limit), columns: invocation.list(columns))
-    }
-
-    /// The objects of one entity on standard output.
-    private static func printing(
-        _ store: String, _ selection: StoreExport.Selection, _ format: ExportWriter.Format, _ versions: ModelVersions?,
-        _ invocation: Invocation, _ console: Console
-    ) throws -> ExitCode {
-        guard format != .sqlite, selection.entities.count == 1 else {
-            throw invocation.wrong("\(Program.name) export needs -o PATH, or one --entity to print as csv or jsonl.")
-        }
-        let probe = try StoreProbe(store)
-        defer { probe.close() }
-        try probe.undisturbed {
-            let export = try StoreExport(selection, of: probe, versions: versions)
-            guard let part = export.parts.first(where: { $0.relationship == nil }) else { return }
-            var text = ExportText(part, console.isJSON ? .jsonl : format, isExact: invocation[.exact])
-            console.exactly(text.heading)
-            try export.forEachRow(of: part) { row in
-                var line: [UInt8] = []
-                text.append(row, to: &line)
-                console.exactly(String(decoding: line, as: UTF8.self))
-                return console.outputError == nil
-            }
-            console.say(guarded: text.guarded)
-        }
-        return .done
-    }
-}
-
-extension ExportWriter.Written {
-    fileprivate var document: JSONValue {
-        [
-            "name": .string(name), "entity": .string(entity), "relationship": JSONValue(relationship),
-            "place": .string(place), "rows": JSONValue(rows),
-        ]
     }
 }

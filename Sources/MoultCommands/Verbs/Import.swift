@@ -1,7 +1,5 @@
-import MoultExport
-import MoultModel
-import MoultReport
 import MoultStore
+import MoultTools
 
 extension Verb {
     static let importObjects = Verb(
@@ -25,35 +23,12 @@ extension Verb {
         let path = try invocation.required(importPath)
         try invocation.heal(store)
         let version = try invocation.versions(console).version(ofStore: store)
-        let run = try StoreImport(into: store, at: version, isExact: invocation[importExact])
-        let objects = try run.run(path, entity: invocation[value: importedEntity])
-            .sorted { $0.key.precedesInByteOrder($1.key) }
-        console.print([
-            "format": 1, "store": .string(store),
-            "entities": .array(objects.map { ["name": .string($0.key), "rows": JSONValue($0.value)] }),
-            "earlier": run.earlier.map {
-                [
-                    "path": .string($0.path), "startedAt": .string($0.startedAt), "isSaved": .bool($0.isSaved),
-                    "isRepeated": .bool($0.isRepeated),
-                ]
-            } ?? .null,
-        ]) { style in
-            if let earlier = run.earlier {
-                let what = "import of \(earlier.path.printable) at \(earlier.startedAt), whose end was not known,"
-                if earlier.isRepeated {
-                    return [
-                        "Nothing was added: the objects of the \(what) are in the store. The next run adds them once more."
-                    ]
-                }
-                console.say("The \(what) \(earlier.isSaved ? "is in the store" : "was not saved").")
-            }
-            guard !objects.isEmpty else { return ["There are no rows."] }
-            var table = TextTable([.left("entity"), .right("new objects")])
-            for (name, count) in objects { table.add(name.printable, Quantity.count(count)) }
-            return table.lines(style: style)
-        }
+        let report = try ImportReport(
+            path, entity: invocation[value: importedEntity], isExact: invocation[importExact], into: store, at: version)
+        if !console.isJSON { report.note.map(console.say) }
+        console.print(report.document) { report.lines(style: $0) }
         console.flush()
-        run.confirm()
+        report.confirm()
         return .done
     }
 

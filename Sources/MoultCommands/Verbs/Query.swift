@@ -1,8 +1,5 @@
-import MoultExport
 import MoultModel
-import MoultReport
-import MoultSQLite
-import MoultStore
+import MoultTools
 
 extension Verb {
     static let query = Verb(
@@ -23,18 +20,12 @@ extension Verb {
             throw invocation.wrong("--format takes table, csv, json or jsonl, not \(name).")
         }
         let versions = try invocation.versionsIfKnown(console)
-        let probe = try StoreProbe(try invocation.required(Operand.store))
-        defer { probe.close() }
-        try probe.undisturbed {
-            let query = try StoreQuery(try invocation.required(sql), over: probe, versions: versions)
-            var printer = RowPrinter(format, columns: query.columns, isExact: invocation[.exact], console)
-            try query.forEachRow { row in
-                printer.print(row)
-                return console.outputError == nil
-            }
-            printer.end()
-            console.say(guarded: printer.guarded)
-        }
+        let output = RowOutput(style: console.output.style, line: console.line, exactly: console.exactly)
+        let guarded = try RowPrinter.print(
+            invocation.required(sql), of: invocation.required(Operand.store), versions: versions, format,
+            isExact: invocation[.exact], output
+        ) { console.outputError == nil }
+        console.say(guarded: guarded)
         return .done
     }
 

@@ -1,8 +1,4 @@
-import MoultExport
-import MoultModel
-import MoultReport
-import MoultStore
-import MoultSystem
+import MoultTools
 
 extension Verb {
     static let views = Verb(
@@ -19,36 +15,14 @@ extension Verb {
         operands: [.store], options: [viewsOut, .model, .order],
         examples: ["moult views forum.sqlite", "moult views forum.sqlite -o readable.sqlite"]
     ) { invocation, console in
-        let store = try invocation.required(Operand.store)
-        let versions = try invocation.versionsIfKnown(console)
-        let views = try StoreProbe.read(store) { StoreViews(try StoreContents($0, in: versions)) }
-        var members: [JSONValue.Member] = [.init("format", 1), .init("views", .array(views.views.map(\.document)))]
-        guard let path = invocation[value: viewsOut] else {
-            guard console.isJSON else {
-                console.exactly(views.script)
-                return .done
-            }
-            console.print(.object(members)) { _ in [] }
-            return .done
-        }
-        try ReadableCopy(of: store, versions: versions).make(at: path)
-        members.append(.init("copy", .string(path)))
-        console.print(.object(members)) { _ in
-            ["Made \(path.printable): a copy of the store with \(Quantity.count(views.views.count, "view"))."]
-        }
+        let copy = invocation[value: viewsOut]
+        let report = try ViewsReport(
+            of: invocation.required(Operand.store), versions: invocation.versionsIfKnown(console), copy: copy)
+        if copy == nil, !console.isJSON { console.exactly(report.script) } else { console.print(report) }
         return .done
     }
 
     private static let viewsOut = Option.value(
         "out", "PATH", "Make a copy of the store with the views; nothing may exist there. -o for short.",
         completes: .files)
-}
-
-extension StoreViews.View {
-    fileprivate var document: JSONValue {
-        [
-            "name": .string(name), "meaning": .string(meaning), "columns": JSONValue(columns),
-            "sql": .string(statement(isTemporary: true)),
-        ]
-    }
 }

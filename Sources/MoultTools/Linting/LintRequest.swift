@@ -59,7 +59,8 @@ extension LintResult {
     ///   - models: reads the models.
     /// - Throws: what ``Project/lint(profiles:ignoring:since:lock:countingObjectsOf:)`` throws.
     package init(
-        _ request: LintRequest, ofModelAt path: String?, _ registry: MigrationRegistry, _ models: () throws -> LintedModels
+        _ request: LintRequest, ofModelAt path: String?, _ registry: MigrationRegistry,
+        _ models: () throws -> LintedModels
     ) throws {
         let lint = try request.lint(accepting: registry.acceptedLosses)
         let plan = path == nil ? registry.plan : nil

@@ -3,17 +3,31 @@ import MoultModel
 import MoultPropertyList
 import MoultReport
 import MoultSQLite
+import MoultStore
 
 /// The format in which rows are printed.
-enum RowFormat: String, CaseIterable {
+package enum RowFormat: String, CaseIterable, Sendable {
     case table, csv, json, jsonl
 }
 
+/// The output of a query's rows.
+package struct RowOutput {
+    let style: TextStyle
+    /// Takes a line without its end.
+    let line: (String) -> Void
+    /// Takes a text as it is.
+    let exactly: (String) -> Void
+
+    package init(style: TextStyle, line: @escaping (String) -> Void, exactly: @escaping (String) -> Void) {
+        (self.style, self.line, self.exactly) = (style, line, exactly)
+    }
+}
+
 /// Prints the rows of a query one after the other. A table is as wide as its first rows need.
-struct RowPrinter {
+package struct RowPrinter {
     private let format: RowFormat
     private let columns: [String]
-    private let console: Console
+    private let output: RowOutput
     private var csv: CSVWriter
     private var waiting: [[String]] = []
     private var widths: [Int]?
@@ -23,16 +37,39 @@ struct RowPrinter {
     private static let sample = 500
     private static let widest = 60
 
-    init(_ format: RowFormat, columns: [String], isExact: Bool, _ console: Console) {
+    init(_ format: RowFormat, columns: [String], isExact: Bool, _ output: RowOutput) {
         self.format = format
         self.columns = columns
-        self.console = console
+        self.output = output
         csv = CSVWriter(isExact: isExact)
         switch format {
-        case .csv: console.exactly(csv.line(columns.map { .text($0) }))
+        case .csv: output.exactly(csv.line(columns.map { .text($0) }))
         case .json:
-            console.exactly("{\"format\":1,\"columns\":\(JSONValue(columns).compact),\"rows\":[")
+            output.exactly("{\"format\":1,\"columns\":\(JSONValue(columns).compact),\"rows\":[")
         case .table, .jsonl: break
+        }
+    }
+
+    /// Prints the rows of a query over the views of a store.
+    ///
+    /// - Parameter continues: says after each row whether to continue.
+    /// - Returns: the number of texts that have an apostrophe in front.
+    /// - Throws: `usage` with SQLite's own words for a text that is no query.
+    package static func print(
+        _ sql: String, of store: String, versions: ModelVersions?, _ format: RowFormat, isExact: Bool,
+        _ output: RowOutput, while continues: () -> Bool
+    ) throws -> Int {
+        let probe = try StoreProbe(store)
+        defer { probe.close() }
+        return try probe.undisturbed {
+            let query = try StoreQuery(sql, over: probe, versions: versions)
+            var printer = RowPrinter(format, columns: query.columns, isExact: isExact, output)
+            try query.forEachRow { row in
+                printer.print(row)
+                return continues()
+            }
+            printer.end()
+            return printer.guarded
         }
     }
 
@@ -41,11 +78,11 @@ struct RowPrinter {
 
     mutating func print(_ row: [SQLiteValue]) {
         switch format {
-        case .csv: console.exactly(csv.line(row.map { $0.readable(usual: nil) }))
-        case .json: console.exactly((count == 0 ? "" : ",") + JSONValue.array(row.map(\.readableDocument)).compact)
+        case .csv: output.exactly(csv.line(row.map { $0.readable(usual: nil) }))
+        case .json: output.exactly((count == 0 ? "" : ",") + JSONValue.array(row.map(\.readableDocument)).compact)
         case .jsonl:
             let members = zip(columns, row).map { JSONValue.Member($0, $1.readableDocument) }
-            console.exactly(JSONValue.object(members).compact + "\n")
+            output.exactly(JSONValue.object(members).compact + "\n")
         case .table: printLine(row.map { $0.readable(usual: nil).shown.printable })
         }
         count += 1
@@ -53,16 +90,16 @@ struct RowPrinter {
 
     mutating func end() {
         switch format {
-        case .json: console.exactly("]}\n")
+        case .json: output.exactly("]}\n")
         case .table:
             flush()
-            if count == 0 { console.line("There are no rows.") }
+            if count == 0 { output.line("There are no rows.") }
         case .csv, .jsonl: break
         }
     }
 
     private mutating func printLine(_ cells: [String]) {
-        guard widths == nil else { return console.line(line(cells)) }
+        guard widths == nil else { return output.line(line(cells)) }
         waiting.append(cells)
         if waiting.count == Self.sample { flush() }
     }
@@ -73,8 +110,8 @@ struct RowPrinter {
         widths = columns.indices.map { column in
             min(Self.widest, ([heading] + waiting).map { $0[column].columns }.max() ?? 0)
         }
-        console.line(console.output.style.dim(line(heading)))
-        for cells in waiting { console.line(line(cells)) }
+        output.line(output.style.dim(line(heading)))
+        for cells in waiting { output.line(line(cells)) }
         waiting = []
     }
 
