@@ -3,7 +3,7 @@ import MoultModelFiles
 import MoultReport
 import MoultStore
 import MoultSystem
-import Synchronization
+import MoultTools
 
 extension Invocation {
     /// Reads the versions of a model, or the one inside a store, in the order that `--order` gives, and says on standard
@@ -127,18 +127,5 @@ extension Invocation {
             throw MigrationError(.modelNotFound, "The model has no versions.", remedy: "Name another model.")
         }
         return versions.versions[try versions.target(named: nil)]
-    }
-}
-
-/// Models that this process has read for those that it forks: each of thousands would read the same.
-enum KnownModels {
-    private static let all = Mutex<[[String]: ModelVersions]>([:])
-
-    static func versions(at path: String, _ order: [String]?) -> ModelVersions? {
-        all.withLock { $0[[path] + (order ?? [])] }
-    }
-
-    static func keep(_ versions: ModelVersions, at path: String, _ order: [String]?) {
-        all.withLock { $0[[path] + (order ?? [])] = versions }
     }
 }

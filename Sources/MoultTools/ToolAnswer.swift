@@ -1,4 +1,5 @@
 import MoultExport
+import MoultFleet
 import MoultGenerate
 import MoultLint
 import MoultModel
@@ -21,6 +22,13 @@ extension MigrationError {
     }
 }
 
+extension StringProtocol {
+    /// The text without white space at its ends.
+    package var trimmed: String {
+        String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+    }
+}
+
 // The words of other modules that a request to a tool needs.
 
 package typealias LintRule = MoultLint.LintRule
@@ -28,5 +36,8 @@ package typealias StandInRules = MoultExport.StandInRules
 package typealias ExportSelection = MoultExport.StoreExport.Selection
 package typealias ExportFormat = MoultExport.ExportWriter.Format
 package typealias SampleData = MoultObjects.SampleData
+package typealias FleetStatus = MoultFleet.FleetStatus
+package typealias FleetPolicy = MoultFleet.FleetPolicy
+package typealias FleetState = MoultFleet.FleetResult.State
 package typealias ClassAPI = MoultGenerate.CoreDataClasses.API
 package typealias ModelBundle = MoultModelFiles.ModelBundle

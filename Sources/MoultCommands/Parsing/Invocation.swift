@@ -144,10 +144,6 @@ package struct Invocation: Sendable {
 }
 
 extension StringProtocol {
-    var trimmed: String {
-        String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
-    }
-
     /// For a sentence that continues after a colon. A word of capitals keeps them.
     var lowercasedFirst: String {
         guard let first, dropFirst().first?.isUppercase != true else { return String(self) }

@@ -1,9 +1,7 @@
-import MoultEngine
-import MoultFleet
 import MoultModel
-import MoultModelFiles
 import MoultReport
 import MoultSystem
+import MoultTools
 import MoultTransform
 
 extension Verb {
@@ -40,9 +38,9 @@ extension Verb {
             "moult fleet run fleet.jsonl", "moult fleet run fleet.jsonl --verb backup --jobs 2 --time 10min",
         ]
     ) { invocation, console in
-        let fleet = try FleetInvocation(invocation, verb: invocation[value: verb] ?? "migrate")
-        let policy = try fleet.policy()
-        let report = try await fleet.run(fleet.work(), policy, console)
+        let fleet = try invocation.fleet(doing: invocation[value: verb] ?? "migrate")
+        let report = try await fleet.run(
+            invocation.fleetPolicy(), isApproved: invocation[approve], say: console.say)
         console.print(report.document) { report.lines(style: $0).map(console.advised) }
         return report.exitCode
     }
@@ -56,9 +54,9 @@ extension Verb {
         operands: [manifest], options: [shard, list, jobs, deviceJobs, results, time, memory, deaths, wait],
         examples: ["moult fleet rollback fleet.jsonl"]
     ) { invocation, console in
-        let fleet = try FleetInvocation(invocation, verb: "migrate")
+        let fleet = try invocation.fleet(doing: "migrate")
         let chosen = try invocation[value: list].map { try fleet.listed($0) }
-        let report = try await fleet.rollBack(chosen, try fleet.policy(), console)
+        let report = try await fleet.rollBack(chosen, invocation.fleetPolicy(), say: console.say)
         console.print(report.document) { report.lines(style: $0).map(console.advised) }
         return report.exitCode
     }
@@ -99,299 +97,57 @@ extension Verb {
     static let wait = Option.value("wait", "TIME", "How long to wait for another run of the same shard to end.")
 }
 
-/// A run as the command line asks for it.
-struct FleetInvocation {
-    let invocation: Invocation
-    let verb: Verb
-    /// As it is typed.
-    let words: [String]
-    /// As it was typed.
-    private let path: String
-    let manifest: FleetManifest
-    let results: ResultsFolder
-    /// The shards to work on, each with its stores.
-    private let entries: [Int: [(entry: FleetEntry, earlier: Int?)]]
-    private let shards: [Int]
-
-    var name: String { words.joined(separator: " ") }
-
-    init(_ invocation: Invocation, verb name: String) throws {
-        self.invocation = invocation
-        (words, verb) = try Self.leaf(name, invocation)
-        path = try invocation.required(Verb.manifest)
-        let header = try FleetManifest(reading: path)
-        let index = try ShardIndex.index(
-            invocation[value: Verb.shard], of: header.shards, environment: Environment.value)
-        var entries: [Int: [(FleetEntry, Int?)]] = [:]
-        manifest = try FleetManifest(contentsOf: path) { entry, earlier in
-            if index == nil || entry.shard == index { entries[entry.shard, default: []].append((entry, earlier)) }
-        }
-        self.entries = entries
-        shards = index.map { [$0] } ?? Array(0..<manifest.shards)
-        let typed = words.joined(separator: " ")
-        results = ResultsFolder(
-            invocation[value: Verb.results] ?? ResultsFolder.path(of: path, verb: typed))
+extension Invocation {
+    /// The stores of the manifest, with a verb to run on each.
+    fileprivate func fleet(doing name: String) throws -> Fleet {
+        let (words, verb) = try leaf(name)
+        let command = Fleet.Command(
+            words, optionNames: Set(verb.options.map(\.name)), options: all(Verb.with)
+        ) { [registry] in await MoultCommand.process(registry, $0) }
+        return try Fleet(
+            manifest: try required(Verb.manifest), command, registry, results: self[value: Verb.results],
+            shard: self[value: Verb.shard], patience: try seconds(Verb.wait) ?? 0, environment: Environment.value,
+            isStopping: Interruption.heard)
     }
 
     /// The verb of that name, which takes a store.
-    private static func leaf(_ name: String, _ invocation: Invocation) throws -> ([String], Verb) {
+    private func leaf(_ name: String) throws -> (words: [String], verb: Verb) {
         let words = (name == "backup" ? "backup create" : name).split(separator: " ").map(String.init)
         guard let (words, verb) = Verb.all.flatMap(\.leaves).first(where: { $0.words == words }) else {
             let near = Suggestion.nearest(to: name, among: Verb.all.map(\.name)).map { " Did you mean \($0)?" } ?? ""
-            throw invocation.wrong("There is no verb \(name).\(near)")
+            throw wrong("There is no verb \(name).\(near)")
         }
         let own = verb.operands.filter { !$0.isOptional }
         guard own == [.store], words.first != Verb.browse.name else {
-            throw invocation.wrong("\(name) is no verb that takes a store and nothing else.")
+            throw wrong("\(name) is no verb that takes a store and nothing else.")
         }
         return (words, verb)
     }
 
-    // MARK: - What is asked for
-
-    func policy() throws -> FleetPolicy {
+    fileprivate func fleetPolicy() throws -> FleetPolicy {
         var policy = FleetPolicy()
-        policy.jobs = try invocation.number(Verb.jobs, atLeast: 1) ?? POSIXSystem().processors
-        policy.jobsOfDevice = try invocation.number(Verb.deviceJobs, atLeast: 1) ?? .max
-        policy.time = try invocation.seconds(Verb.time)
-        policy.memory = try invocation.bytes(Verb.memory)
-        policy.attempts = try invocation.number(Verb.attempts, atLeast: 1) ?? policy.attempts
-        policy.deaths = try invocation.number(Verb.deaths, atLeast: 1) ?? policy.deaths
-        policy.failures = try invocation.number(Verb.stopAfterFailures, atLeast: 1)
-        if let share = try invocation.share(Verb.canary) {
-            policy.canary = FleetPolicy.Canary(share: share, tolerance: try invocation.share(Verb.tolerate))
-        } else if invocation[value: Verb.tolerate] != nil {
-            throw invocation.wrong("--tolerate needs --canary.")
+        policy.jobs = try number(Verb.jobs, atLeast: 1) ?? POSIXSystem().processors
+        policy.jobsOfDevice = try number(Verb.deviceJobs, atLeast: 1) ?? .max
+        policy.time = try seconds(Verb.time)
+        policy.memory = try bytes(Verb.memory)
+        policy.attempts = try number(Verb.attempts, atLeast: 1) ?? policy.attempts
+        policy.deaths = try number(Verb.deaths, atLeast: 1) ?? policy.deaths
+        policy.failures = try number(Verb.stopAfterFailures, atLeast: 1)
+        if let canary = try share(Verb.canary) {
+            policy.canary = FleetPolicy.Canary(share: canary, tolerance: try share(Verb.tolerate))
+        } else if self[value: Verb.tolerate] != nil {
+            throw wrong("--tolerate needs --canary.")
         }
         policy.retried = Set(
-            try (invocation.list(Verb.retry) ?? []).map { word in
-                guard let state = FleetResult.State(rawValue: word), !state.isGood || state == .rolledBack else {
-                    throw invocation.wrong("--retry does not know \(word).")
+            try (list(Verb.retry) ?? []).map { word in
+                guard let state = FleetState(rawValue: word), !state.isGood || state == .rolledBack else {
+                    throw wrong("--retry does not know \(word).")
                 }
                 return state
             })
         return policy
     }
 
-    /// The numbers of the stores that a list names.
-    func listed(_ path: String) throws -> Set<Int> {
-        let system = POSIXSystem()
-        let known = Dictionary(
-            entries.values.joined().map { ($0.entry.path, $0.entry.number) }
-        ) { first, _ in first }
-        let numbers = Set(known.values)
-        let lines = String(decoding: try system.read(path), as: UTF8.self).split(separator: "\n")
-        return Set(
-            try lines.map { line in
-                let text = String(line)
-                if let number = Int(text), numbers.contains(number) { return number }
-                if let number = known[(try? system.resolve(text)) ?? text] ?? known[text] { return number }
-                throw MigrationError(
-                    .usage, "The manifest has no store \(text).", place: path,
-                    remedy: "Name stores by their paths or numbers in the manifest.")
-            })
-    }
-
-    // MARK: - The work on one store
-
-    func work() throws -> FleetWork {
-        try checkModel()
-        let (words, registry, target) = (words, invocation.registry, manifest.target)
-        let options = options(of: verb)
-        let look = try look()
-        return FleetWork(verb: name, isWriting: Self.isWriting(words)) { task in
-            await Self.perform(registry) {
-                try Self.check(task, look, target)
-                return words + [task.entry.path] + options.map { $0.replacing("{n}", with: String(task.entry.number)) }
-            }
-        } conclude: { task, result, document in
-            Self.conclude(task, &result, document)
-        }
-    }
-
-    /// Runs a command line in a process that was forked for it: at once, or from the start of the program where an app's
-    /// code is there, which may rely on threads that a forked process does not have.
-    private static func perform(_ registry: MigrationRegistry, _ arguments: () throws -> [String]) async -> Int32 {
-        do {
-            let arguments = try arguments()
-            guard registry.isEmpty else {
-                ForkedProcess.restart(arguments)
-                throw MigrationError(
-                    .internal, "The program could not be started again.", remedy: "Please report this.")
-            }
-            return await MoultCommand.run(registry, arguments: arguments)
-        } catch {
-            let error = error as? MigrationError ?? .unknown(error)
-            let console = Console(isJSON: true)
-            console.line(error.document.compact)
-            console.flush()
-            return error.exitCode
-        }
-    }
-
-    /// - Throws: `planStale` if the store is another one, or of another version.
-    private static func check(_ task: FleetTask, _ look: StoreLook, _ target: String) throws {
-        // Somebody has looked at it, and has asked for it.
-        if task.earlier?.state == .changed { return }
-        guard !task.differences.isEmpty, let found = try? look.look(at: task.entry.path), found.state != .unreadable
-        else { return }
-        func stale(_ message: String) -> MigrationError {
-            MigrationError(
-                .planStale, message, place: task.entry.path,
-                remedy: "Plan a fleet of it again, or give --retry changed if it is the right one.")
-        }
-        if found.uuid != task.entry.uuid {
-            throw stale("Another store is at the path than when the fleet was planned.")
-        }
-        if found.version != task.entry.version, found.version != target {
-            throw stale(
-                "The store was of version \(task.entry.version) when the fleet was planned, and is of "
-                    + "\(found.version.isEmpty ? "no known version" : found.version) now.")
-        }
-    }
-
-    private static func conclude(_ task: FleetTask, _ result: inout FleetResult, _ document: JSONValue?) {
-        guard let document else { return }
-        (result.from, result.to) = (document["from"]?.string, document["to"]?.string)
-        result.rows = document["rows"]?.integer
-        if let name = document["backup"]?["name"]?.string, let folder = document["backup"]?["folder"]?.string {
-            result.backup = FleetResult.Backup(name: name, folder: folder)
-        }
-        result.findings = document["findings"]?.array?.count
-        // A store that is of the version aimed at was migrated by an attempt that died before it could say so.
-        guard result.verb == "migrate", result.state == .done, document["changed"]?.bool == false,
-            task.entry.state == .behind
-        else { return }
-        guard task.attempts > 1 else { return result.differences.append("migrated") }
-        result.wasDoneBefore = true
-        let runs = (try? Migrator().runs(of: task.entry.path)) ?? []
-        guard let run = runs.last(where: { $0.operation == .migrate && [.done, .recovered].contains($0.result) }),
-            run.from == task.entry.version
-        else { return }
-        (result.from, result.to, result.rows) = (run.from, run.to, run.rows)
-        if let name = run.backup {
-            let folder = run.backups ?? (try? Migrator().backups(of: task.entry.path).folder) ?? ""
-            result.backup = FleetResult.Backup(name: name, folder: Path.join(folder, name))
-        }
-    }
-
-    /// Verbs that only look need no lock that counts.
-    private static func isWriting(_ words: [String]) -> Bool {
-        !["validate", "status", "inspect", "export", "dump", "doctor", "plan", "query", "hash"].contains(words[0])
-    }
-
-    /// The options of the manifest that the verb has, and those that were given for it.
-    private func options(of verb: Verb) -> [String] {
-        let names = Set(verb.options.map { "--\($0.name)" })
-        let pairs = stride(from: 0, to: manifest.options.count - 1, by: 2).map { manifest.options[$0...($0 + 1)] }
-        return pairs.filter { names.contains($0.first ?? "") }.flatMap { $0 } + extraOptions + ["--json"]
-    }
-
-    private var extraOptions: [String] { invocation.all(Verb.with) }
-
-    // MARK: - The model
-
-    private var modelPath: String? { option(.model) }
-
-    private func option(_ option: Option) -> String? {
-        manifest.options.firstIndex(of: "--\(option.name)").flatMap { manifest.options.dropFirst($0 + 1).first }
-    }
-
-    private func versions() throws -> ModelVersions {
-        let order = option(.order)?.split(separator: ",").map(\.trimmed)
-        guard let path = modelPath else {
-            guard let models = invocation.registry.models else {
-                throw MigrationError(
-                    .codeMissing, "The fleet was planned by an app's own tool, which has the model.",
-                    remedy: "Use that tool.")
-            }
-            return try models()
-        }
-        if let known = KnownModels.versions(at: path, order) { return known }
-        let versions = ModelVersions(try ModelBundle(modelOrStoreAt: path, order: order))
-        KnownModels.keep(versions, at: path, order)
-        return versions
-    }
-
-    private func look() throws -> StoreLook { try StoreLook(versions(), target: manifest.target) }
-
-    /// - Throws: `planStale` if the model is another one than when the fleet was planned.
-    private func checkModel() throws {
-        guard try versions().fleetDigest != manifest.modelDigest else { return }
-        throw MigrationError(
-            .planStale, "The model is not the one for which the fleet was planned.", place: modelPath ?? "",
-            remedy: "Plan again with moult fleet plan, or put the model back.")
-    }
-
-    // MARK: - Running
-
-    func run(_ work: FleetWork, _ policy: FleetPolicy, _ console: Console) async throws -> FleetReport {
-        try results.open(for: ResultsFolder.Purpose(manifest, verb: name, options: extraOptions))
-        var report = FleetReport(manifest: path, results: results.path, verb: name)
-        let start = POSIXSystem().monotonicNanoseconds
-        let progress = FleetProgress(console)
-        for index in shards {
-            let shard = results.shard(index)
-            try shard.make()
-            let lock = try shard.take(waiting: try invocation.seconds(Verb.wait) ?? 0)
-            defer { withExtendedLifetime(lock) { shard.leave() } }
-            let part = ShardRun(
-                shard, policy, work, isApproved: invocation[Verb.approve], isStopping: Interruption.heard)
-            try await part.run(entries[index] ?? [], verb: name, &report, progress)
-            if report.end == .stopped { break }
-        }
-        report.seconds = POSIXSystem().seconds(since: start)
-        return report
-    }
-
-    /// Restores the backups of the stores that a run has migrated.
-    func rollBack(_ chosen: Set<Int>?, _ policy: FleetPolicy, _ console: Console) async throws -> FleetReport {
-        guard let purpose = try results.known(), purpose.manifest == manifest.digest else {
-            throw MigrationError(
-                .backupNotFound, "There are no results of a run of this manifest.", place: results.path,
-                remedy: "Name the results folder of the run with --results.")
-        }
-        let registry = invocation.registry
-        let work = FleetWork(verb: "rollback", isWriting: true, stateOfFailure: .rollbackFailed) { task in
-            await Self.perform(registry) {
-                guard let backup = task.earlier?.backup else {
-                    throw MigrationError(
-                        .backupNotFound, "The run has made no backup of the store.", place: task.entry.path,
-                        remedy: "Use moult downgrade, or restore an older backup with moult backup restore.")
-                }
-                return ["rollback", task.entry.path, "--to", backup.folder, "--config", "none", "--json"]
-            }
-        } conclude: { _, result, _ in
-            if result.state == .done { result.state = .rolledBack }
-        }
-        var report = FleetReport(manifest: path, results: results.path, verb: "rollback")
-        let start = POSIXSystem().monotonicNanoseconds
-        let progress = FleetProgress(console)
-        for index in shards {
-            let shard = results.shard(index)
-            guard try POSIXSystem().exists(shard.path) else { continue }
-            let lock = try shard.take(waiting: try invocation.seconds(Verb.wait) ?? 0)
-            defer { withExtendedLifetime(lock) { shard.leave() } }
-            let known = try shard.contents().results
-            let tasks = (entries[index] ?? []).compactMap { entry, _ -> FleetTask? in
-                guard let result = known[entry.number], chosen?.contains(entry.number) ?? true,
-                    [.done, .rollbackFailed].contains(result.state), !result.differences.contains("migrated")
-                else { return nil }
-                return FleetTask(entry, earlier: result)
-            }
-            let run = FleetRun(
-                tasks, of: shard, policy, work, isStopping: Interruption.heard,
-                tell: { progress.tell($0, tasks.count) })
-            report.add(try await run.run())
-            try shard.join(try shard.contents().results)
-            if report.end == .stopped { break }
-        }
-        report.seconds = POSIXSystem().seconds(since: start)
-        return report
-    }
-}
-
-extension Invocation {
     /// A size such as `500MB`, in bytes.
     func bytes(_ option: Option) throws -> Int64? {
         guard let text = self[value: option] else { return nil }
@@ -410,6 +166,38 @@ extension Invocation {
             throw wrong("--\(option.name) is \(text), which is not a part: write 1%.")
         }
         return number / 100
+    }
+}
+
+extension MoultCommand {
+    /// Runs a command line in a process that was forked for it: at once, or from the start of the program where an app's
+    /// code is there, which may rely on threads that a forked process does not have.
+    fileprivate static func process(_ registry: MigrationRegistry, _ arguments: () throws -> [String]) async -> Int32 {
+        do {
+            let arguments = try arguments()
+            guard registry.isEmpty else {
+                ForkedProcess.restart(arguments)
+                throw MigrationError(
+                    .internal, "The program could not be started again.", remedy: "Please report this.")
+            }
+            return await run(registry, arguments: arguments)
+        } catch {
+            let error = error as? MigrationError ?? .unknown(error)
+            let console = Console(isJSON: true)
+            console.line(error.document.compact)
+            console.flush()
+            return error.exitCode
+        }
+    }
+}
+
+extension FleetReport {
+    fileprivate var exitCode: ExitCode {
+        switch end {
+        case .stopped: .failed
+        case .canaryWaits: .unfinished
+        case .complete, .failures, .canaryFailed: hasFailures ? .findings : .done
+        }
     }
 }
 

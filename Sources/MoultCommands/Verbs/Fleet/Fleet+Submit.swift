@@ -1,7 +1,4 @@
-import MoultFleet
-import MoultModel
-import MoultReport
-import MoultSystem
+import MoultTools
 
 extension Verb {
     static let submitFleet = Verb(
@@ -23,51 +20,24 @@ extension Verb {
         examples: ["moult fleet submit fleet.jsonl --slurm --dry-run"]
     ) { invocation, console in
         guard invocation[slurm] else { throw invocation.wrong("Name the cluster's scheduler: --slurm.") }
-        let system = POSIXSystem()
-        let path = try system.resolve(try invocation.required(manifest))
-        let header = try FleetManifest(contentsOf: path) { _, _ in }
-        let folder = invocation[value: results] ?? ResultsFolder.path(of: path, verb: "migrate")
-        var array = SlurmArray(
-            manifest: path, results: folder.hasPrefix("/") ? folder : Path.join(try system.resolve("."), folder),
-            shards: header.shards, program: try system.resolve("/proc/self/exe"))
-        array.options = (invocation[value: partition].map { ["--partition=\($0)"] } ?? []) + invocation.all(sbatch)
-        for option in [jobs, time, memory] {
-            if let value = invocation[value: option] { array.runOptions += ["--\(option.name)", value] }
+        let share = try invocation.share(canary)
+        if share == nil, invocation[value: tolerate] != nil { throw invocation.wrong("--tolerate needs --canary.") }
+        let tolerance = try invocation.share(tolerate) ?? 0
+        let runOptions = [jobs, time, memory].flatMap { option in
+            invocation[value: option].map { ["--\(option.name)", $0] } ?? []
         }
-        if let share = try invocation.share(canary) {
-            array.canary = (share, try invocation.share(tolerate) ?? 0)
-        } else if invocation[value: tolerate] != nil {
-            throw invocation.wrong("--tolerate needs --canary.")
-        }
-        let scripts = array.scripts
-        if invocation[dryRun] {
-            console.print([
-                "format": 1, "jobs": .array(scripts.map { ["name": .string($0.name), "script": .string($0.text)] }),
-            ]) { _ in
-                scripts.flatMap {
-                    ["# \($0.name)"] + $0.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-                }
-            }
+        let array = try SlurmJobs(
+            manifest: invocation.required(manifest), results: invocation[value: results],
+            options: (invocation[value: partition].map { ["--partition=\($0)"] } ?? []) + invocation.all(sbatch),
+            runOptions: runOptions, canary: share.map { ($0, tolerance) })
+        guard !invocation[dryRun] else {
+            console.print(array.scripts)
             return .done
         }
-        let jobs = try array.submit()
-        let end =
-            invocation[noFollow] ? nil : try array.follow(jobs, isStopping: Interruption.heard) { console.say($0) }
-        let document: JSONValue = [
-            "format": 1,
-            "jobs": .array(jobs.map { ["name": .string($0.name), "id": .string($0.identifier)] }),
-            "followed": .bool(end != nil), "succeeded": end.map { .bool($0) } ?? .null,
-        ]
-        console.print(document) { _ in
-            jobs.map { "\($0.name): job \($0.identifier)" }
-                + (end == false
-                    ? [
-                        "The results were not merged: Slurm has lost or cancelled a job. The same command submits what is left."
-                    ]
-                    : [])
-                + (end == nil ? [] : ["  → moult fleet status \(path.shellQuoted) shows the results."])
-        }
-        return end ?? true ? .done : .findings
+        let submission = try array.submit(
+            isFollowing: !invocation[noFollow], isStopping: Interruption.heard, say: console.say)
+        console.print(submission)
+        return submission.hasFailed ? .findings : .done
     }
 
     private static let slurm = Option.flag(

@@ -103,112 +103,16 @@ struct ShardRun {
     }
 }
 
-/// A report of what a run has done.
-struct FleetReport {
-    /// From the best to the worst: the shards may end differently.
-    enum End: String, CaseIterable { case complete, canaryWaits, canaryFailed, failures, stopped }
-
-    let manifest: String
-    let results: String
-    let verb: String
-    var end = End.complete
-    var counts: [FleetResult.State: Int] = [:]
-    /// Stores that had their result before.
-    var skipped = 0
-    /// Stores that the verb has nothing to do with.
-    var leftOut = 0
-    var left = 0
-    /// Stores whose result, of this run or an earlier one, is not good.
-    var remaining = 0
-    var canary = (stores: 0, failures: 0)
-    var seconds: Double = 0
-
-    init(manifest: String, results: String, verb: String) {
-        (self.manifest, self.results, self.verb) = (manifest, results, verb)
-    }
-
-    mutating func add(_ outcome: FleetRun.Outcome) {
-        for (state, count) in outcome.counts { counts[state, default: 0] += count }
-        left += outcome.left
-        switch outcome.end {
-        case .complete: break
-        case .stopped: note(.stopped)
-        case .failures: note(.failures)
-        }
-    }
-
-    /// Notes how a shard ended; the report keeps the worst.
-    mutating func note(_ other: End) {
-        let order = End.allCases
-        if let one = order.firstIndex(of: end), let two = order.firstIndex(of: other), two > one { end = other }
-    }
-
-    var exitCode: ExitCode {
-        switch end {
-        case .stopped: .failed
-        case .canaryWaits: .unfinished
-        case .failures, .canaryFailed: .findings
-        case .complete:
-            remaining > 0 || left > 0 || counts.contains { !$0.key.isGood && $0.value > 0 } ? .findings : .done
-        }
-    }
-
-    var document: JSONValue {
-        [
-            "format": 1, "results": .string(results), "verb": .string(verb), "end": .string(end.rawValue),
-            "counts": JSONValue(
-                sorted: Dictionary(uniqueKeysWithValues: counts.map { ($0.key.rawValue, JSONValue($0.value)) })),
-            "skipped": JSONValue(skipped), "leftOut": JSONValue(leftOut), "left": JSONValue(left),
-            "remaining": JSONValue(remaining),
-            "canary": canary.stores == 0
-                ? .null : ["stores": JSONValue(canary.stores), "failures": JSONValue(canary.failures)],
-            "seconds": .double(seconds),
-        ]
-    }
-
-    func lines(style: TextStyle) -> [String] {
-        let finished = counts.values.reduce(0, +)
-        let rate = seconds > 0 ? ", \(Quantity.decimal(Double(finished) / seconds, places: 1)) a second" : ""
-        var lines = ["\(Quantity.count(finished, "store")) in \(Quantity.duration(seconds))\(rate)."]
-        for state in FleetResult.State.allCases {
-            guard let count = counts[state] else { continue }
-            lines.append("  \((state.isGood ? style.green : style.red)(state.rawValue)) \(Quantity.count(count))")
-        }
-        if skipped > 0 {
-            lines.append("\(Quantity.count(skipped, "store had its", plural: "stores had their")) result before.")
-        }
-        if leftOut > 0 { lines.append("\(Quantity.count(leftOut, "store needs", plural: "stores need")) no \(verb).") }
-        if left > 0 { lines.append("\(Quantity.count(left, "store is", plural: "stores are")) left.") }
-        switch end {
-        case .complete: break
-        case .stopped: lines.append("Stopped. The same command continues.")
-        case .failures: lines.append("Too many stores failed. The same command continues.")
-        case .canaryWaits:
-            lines.append(
-                "The canary is done: \(canary.failures) of \(canary.stores) stores failed. "
-                    + "With --approve the others follow.")
-        case .canaryFailed:
-            lines.append(
-                style.red("The canary has failed: ") + "\(canary.failures) of \(canary.stores) stores. "
-                    + "No other store was touched.")
-        }
-        if exitCode.number == 1 {
-            lines.append("  → moult fleet status \(manifest.shellQuoted) says what failed and what to do next.")
-        }
-        return lines
-    }
-}
-
-/// Says on standard error what fails, and now and then how far a run is.
+/// Says what fails, and now and then how far a run is.
 final class FleetProgress {
-    private let console: Console
+    private let say: (String) -> Void
     private let system = POSIXSystem()
     private var finished = 0
     private let start: UInt64
     private var last: UInt64
 
-    init(_ console: Console) {
-        self.console = console
+    init(_ say: @escaping (String) -> Void) {
+        self.say = say
         start = POSIXSystem().monotonicNanoseconds
         last = start
     }
@@ -217,14 +121,14 @@ final class FleetProgress {
         finished += 1
         if !result.state.isGood {
             let cause = result.cause
-            console.say(
+            say(
                 "\(result.path.printable): \(result.state.rawValue) (\(cause.code)): \(cause.message.printable)")
         }
         let now = system.monotonicNanoseconds
         guard system.seconds(since: last, to: now) > 10 else { return }
         last = now
         let rate = Double(finished) / system.seconds(since: start, to: now)
-        console.say(
+        say(
             "\(Quantity.count(finished)) of \(Quantity.count(total)) stores, \(Quantity.decimal(rate, places: 1)) a second"
         )
     }
