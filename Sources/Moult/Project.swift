@@ -23,7 +23,7 @@ public struct Project: Sendable {
     public var logger: (@Sendable (LogLine) -> Void)?
     package let versions: ModelVersions
     package private(set) var answers = Answers.none
-    private(set) var mappingPaths: [String] = []
+    package private(set) var mappingPaths: [String] = []
     /// The names of the rules that were read from files.
     private(set) var rulesOfFiles: Set<String> = []
     /// The path of the models; nil for versions that a program has made.

@@ -1,5 +1,4 @@
 import MoultModel
-import MoultModelFiles
 import MoultTools
 
 extension Verb {
@@ -19,7 +18,7 @@ extension Verb {
         ]
     ) { invocation, console in
         let path = try invocation.required(compiled)
-        guard MappingModelFile.isMappingModel(path) else {
+        guard SourceReport.isMapping(path) else {
             console.print(
                 try SourceReport(
                     decompiling: path, to: invocation[value: .out], replacing: invocation[replaces], say: console.say))

@@ -1,4 +1,3 @@
-import MoultStore
 import MoultTools
 
 extension Verb {
@@ -22,9 +21,9 @@ extension Verb {
         let store = try invocation.required(Operand.store)
         let path = try invocation.required(importPath)
         try invocation.heal(store)
-        let version = try invocation.versions(console).version(ofStore: store)
         let report = try ImportReport(
-            path, entity: invocation[value: importedEntity], isExact: invocation[importExact], into: store, at: version)
+            path, entity: invocation[value: importedEntity], isExact: invocation[importExact], into: store,
+            versions: invocation.versions(console))
         if !console.isJSON { report.note.map(console.say) }
         console.print(report.document) { report.lines(style: $0) }
         console.flush()

@@ -1,7 +1,4 @@
 import MoultModel
-import MoultModelFiles
-import MoultPlan
-import MoultStore
 import MoultTools
 
 extension Verb {
@@ -105,15 +102,13 @@ extension Invocation {
                 try plan.map { try ModelBundle(ModelVersions(versions: $0.versions)) } ?? operandBundle(console)
             let versions = ModelVersions(bundle)
             if request.revision != nil {
-                guard self[Operand.model] != nil, try !StoreProbe.isDatabase(bundle.path) else {
+                guard self[Operand.model] != nil, try !bundle.isInsideStore else {
                     throw wrong("--since needs MODEL, the path of a model in a git repository.")
                 }
             }
             return LintedModels(
                 bundle, versions, answers: try answers(for: versions, console),
-                mappings: try self[value: .mapping].map {
-                    try [RegisteredStage](mappingsAt: $0, in: versions, registry)
-                } ?? [])
+                mappings: self[value: .mapping].map { [$0] } ?? [])
         }
     }
 }

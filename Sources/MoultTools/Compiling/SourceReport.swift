@@ -84,6 +84,9 @@ package struct SourceReport: ToolAnswer {
 
     // MARK: - Mapping models
 
+    /// Whether a path is that of a mapping model.
+    package static func isMapping(_ path: String) -> Bool { MappingModelFile.isMappingModel(path) }
+
     /// Writes a compiled mapping model, with the versions that it was made for, as an `.xcmappingmodel`.
     ///
     /// - Parameters:

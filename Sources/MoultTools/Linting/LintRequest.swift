@@ -3,6 +3,7 @@ import MoultLint
 import MoultModel
 import MoultModelFiles
 import MoultPlan
+import MoultStore
 import MoultSystem
 import MoultTransform
 
@@ -41,12 +42,17 @@ package struct LintedModels {
     let bundle: ModelBundle
     let versions: ModelVersions
     let answers: Answers
-    let mappings: [RegisteredStage]
+    /// The paths of mapping models.
+    let mappings: [String]
 
-    /// - Parameter mappings: those of files.
-    package init(_ bundle: ModelBundle, _ versions: ModelVersions, answers: Answers, mappings: [RegisteredStage]) {
+    package init(_ bundle: ModelBundle, _ versions: ModelVersions, answers: Answers, mappings: [String]) {
         (self.bundle, self.versions, self.answers, self.mappings) = (bundle, versions, answers, mappings)
     }
+}
+
+extension ModelBundle {
+    /// Whether it is the model inside a store.
+    package var isInsideStore: Bool { get throws { try StoreProbe.isDatabase(path) } }
 }
 
 extension LintResult {
@@ -67,15 +73,16 @@ extension LintResult {
         do {
             let models = try models()
             let (bundle, versions) = (models.bundle, models.versions)
+            let mappings = try models.mappings.flatMap { try [RegisteredStage](mappingsAt: $0, in: versions, registry) }
             let subject = try LintSubject(
                 bundle, answers: models.answers,
-                registered: try plan?.stages ?? registry.stages(in: versions) + models.mappings,
+                registered: try plan?.stages ?? registry.stages(in: versions) + mappings,
                 releases: try LintRelease.all(of: bundle, lock: request.lock, since: request.revision),
                 rows: try request.store.map {
                     try StoreRows(
                         ofStore: $0, in: versions,
                         options: .init(
-                            answers: models.answers, registered: plan == nil ? models.mappings : [],
+                            answers: models.answers, registered: plan == nil ? mappings : [],
                             registry: registry))
                 },
                 planFindings: plan?.findings, declarations: plan?.lintDeclarations ?? [:])

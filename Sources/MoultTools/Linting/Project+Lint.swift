@@ -21,7 +21,7 @@ extension Project {
             request.ignored = ignoring.sorted()
             (request.revision, request.lock, request.store) = (revision, lock, store)
             return try LintResult(request, ofModelAt: path, registry) {
-                LintedModels(try bundle(), versions, answers: answers, mappings: try stages(in: versions))
+                LintedModels(try bundle(), versions, answers: answers, mappings: mappingPaths)
             }
         }
     }

@@ -1,8 +1,8 @@
+import Moult
 import MoultModel
 import MoultReport
 import MoultSystem
 import MoultTools
-import MoultTransform
 
 extension Verb {
     static let runFleet = Verb(
