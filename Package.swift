@@ -118,14 +118,14 @@ let package = Package(
             "MoultMirror",
             [
                 "MoultModel", "MoultPlan", "MoultPropertyList", "MoultSQLite", "MoultStore", "MoultSystem",
-                "MoultVerify", "MoultEngine",
+                "MoultVerify", "MoultEngine", "MoultReport",
             ]),
         // What people do around a migration: finding out what is wrong, going back.
         module(
             "MoultCare",
             [
                 "MoultModel", "MoultModelFiles", "MoultPlan", "MoultSQLite", "MoultStore", "MoultVerify", "MoultSystem",
-                "MoultPages", "MoultObjects", "MoultTransform", "MoultEngine", "MoultMirror",
+                "MoultPages", "MoultObjects", "MoultTransform", "MoultEngine", "MoultMirror", "MoultReport",
             ]),
         module(
             "MoultReport",
@@ -178,7 +178,8 @@ let package = Package(
             "MoultCoreData",
             [
                 "MoultModel", "MoultModelFiles", "MoultPropertyList", "MoultPlan", "MoultSQLite", "MoultStore",
-                "MoultObjects", "MoultUndo", "MoultEngine", "MoultMirror", "MoultSystem", "MoultTransform",
+                "MoultObjects", "MoultUndo", "MoultEngine", "MoultMirror", "MoultReport", "MoultSystem",
+                "MoultTransform",
             ]),
         // Core Data's own names and signatures.
         module("MoultNSCoreData", ["MoultCoreData", "MoultModel", "MoultObjects", "MoultUndo"]),
@@ -197,7 +198,7 @@ let package = Package(
             "MoultData",
             [
                 "MoultDataMacros", "MoultCoreData", "MoultModel", "MoultModelFiles", "MoultPropertyList", "MoultPlan",
-                "MoultSQLite", "MoultStore", "MoultObjects", "MoultUndo", "MoultEngine", "MoultSystem",
+                "MoultSQLite", "MoultStore", "MoultObjects", "MoultUndo", "MoultEngine", "MoultReport", "MoultSystem",
                 "MoultTransform",
             ]),
         module(
@@ -217,7 +218,8 @@ let package = Package(
                 "MoultEngine", "MoultReport",
             ]),
         .executableTarget(
-            name: "moult-browse", dependencies: ["MoultBrowse", "MoultModel", "MoultSystem", "CMicroHTTPD"]),
+            name: "moult-browse",
+            dependencies: ["MoultBrowse", "MoultCommands", "MoultModel", "MoultSystem", "CMicroHTTPD"]),
         // Not named moult: beside Moult that would be one folder on a file system that ignores case.
         .executableTarget(name: "moult-cli", dependencies: ["MoultCommands"]),
 

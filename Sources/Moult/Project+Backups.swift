@@ -1,7 +1,6 @@
 import MoultEngine
 import MoultModel
 import MoultReport
-import MoultSystem
 
 extension Project {
     /// The backups of a store, oldest first: those next to it, and those in the folders that its history names. The store
@@ -9,9 +8,7 @@ extension Project {
     ///
     /// - Throws: `fileNotFound` if there is neither a store nor anything that Moult keeps of it.
     public func backups(of store: String, options: RunOptions = RunOptions()) async throws -> [StoreBackup] {
-        try await onThread { _ in
-            try options.migrator().backupFolders(of: store).all(of: store).map { StoreBackup($0.backup, $0.error) }
-        }
+        try await onThread { _ in try keeper(of: store, options).backups().backups }
     }
 
     /// Makes and verifies a backup of a store. An app may have the store open and write to it: the backup holds its state
@@ -19,21 +16,14 @@ extension Project {
     ///
     /// The report's errors: `locked`, `insufficientStorage`, `cancelled`, `storeCorrupted`.
     public func backUp(_ store: String, options: RunOptions = RunOptions()) -> StoreTask<StoreBackup> {
-        task("backup", store) { observer, _ in
-            let migrator = options.migrator()
-            let version = try migrator.versionName(of: store) { versions }
-            return StoreBackup(try migrator.backUp(store, version: version, for: .request, observer))
-        }
+        task("backup", store) { observer, _ in try keeper(of: store, options).backUp(observer) }
     }
 
     /// Checks that a backup still is what its manifest says: every file, the pages, the version and the number of rows.
     ///
     /// - Throws: `backupInvalid`, which says what differs.
     public func verify(_ backup: StoreBackup) async throws {
-        try await onThread { _ in
-            if let error = backup.error { throw error }
-            try backup.folderOfBackups.verify(backup.backup, fromDrive: true)
-        }
+        try await onThread { _ in try keeper(of: backup.store).verify(backup) }
     }
 
     /// Copies a backup, verified at both ends.
@@ -43,10 +33,7 @@ extension Project {
     ///   - path: a folder, or an archive if it ends with `.tar`; nothing may exist there.
     /// - Throws: `usage` if the path is taken; `backupInvalid`, `locked`, `insufficientStorage`.
     public func export(_ backup: StoreBackup, to path: String) async throws {
-        try await onThread { _ in
-            if let error = backup.error { throw error }
-            try backup.folderOfBackups.export(backup.backup, to: path)
-        }
+        try await onThread { _ in try keeper(of: backup.store).export(backup, to: path) }
     }
 
     /// Imports an exported backup, or a store that was copied by hand, as a backup of a store, which may be gone.
@@ -60,12 +47,7 @@ extension Project {
     public func importBackup(
         _ path: String, for store: String, wasClosed: Bool = false, options: RunOptions = RunOptions()
     ) async throws -> StoreBackup {
-        try await onThread { _ in
-            let migrator = options.migrator()
-            let version = (try? migrator.versionName(of: path) { versions }) ?? ""
-            return StoreBackup(
-                try migrator.importBackup(path, for: store, version: version, wasClosed: wasClosed))
-        }
+        try await onThread { _ in try keeper(of: store, options).importBackup(path, wasClosed: wasClosed) }
     }
 
     /// Removes the backups next to a store, or in the folder of the options, that the policy does not keep; returns them.
@@ -73,7 +55,7 @@ extension Project {
     public func pruneBackups(
         of store: String, keeping policy: RetentionPolicy = RetentionPolicy(), options: RunOptions = RunOptions()
     ) async throws -> [StoreBackup] {
-        try await onThread { _ in try options.migrator().prune(store, policy).map(StoreBackup.init) }
+        try await onThread { _ in try keeper(of: store, options).prune(policy) }
     }
 
     /// Restores the backup of the last migration, or the one that is named. The backup is verified first, and the present
@@ -89,36 +71,36 @@ extension Project {
     public func rollback(
         _ store: String, to name: String? = nil, options: RunOptions = RunOptions()
     ) -> StoreTask<RollbackReport> {
-        task("rollback", store) { observer, _ in
-            let migrator = options.migrator()
-            let backup = try migrator.backup(named: name, of: store) { versions }
-            let version = (try? migrator.versionName(of: store) { versions }) ?? ""
-            return RollbackReport(try migrator.rollback(store, to: backup, currentVersion: version, observer))
-        }
+        task("rollback", store) { observer, _ in try keeper(of: store, options).rollback(to: name, observer) }
     }
 
     /// Restores a backup in place of a store, as ``rollback(_:to:options:)`` does.
     public func restore(
         _ backup: StoreBackup, to store: String, options: RunOptions = RunOptions()
     ) -> StoreTask<RollbackReport> {
-        rollback(store, to: backup.folder, options: options)
+        task("rollback", store) { observer, _ in try keeper(of: store, options).restore(backup, observer) }
     }
 
     // MARK: - Records
 
-    /// Returns the history of a store: the runs on it, oldest first. The store may be gone.
+    /// Returns the history of a store: the runs on it, oldest first. The store may be gone. Records that cannot be read
+    /// are counted in a line of the ``logger``.
     ///
     /// - Throws: `fileNotFound` if there is neither a store nor anything that Moult keeps of it.
     public func history(of store: String) async throws -> [StoreRun] {
-        try await onThread { _ in try Migrator().runs(of: store).map(StoreRun.init) }
+        try await onThread { _ in
+            let listing = try keeper(of: store).runs()
+            if let unreadable = listing.unreadable {
+                logger?(LogLine(call: "history", store: store, message: unreadable.sentence))
+            }
+            return listing.runs
+        }
     }
 
     /// The lines of a store's log, oldest first, each `[time] sentence`; empty if nothing was done.
     ///
     /// - Throws: `fileNotFound` if there is neither a store nor anything that Moult keeps of it.
     public func log(of store: String) async throws -> [String] {
-        try await onThread { _ in
-            try MigrationLog(Migrator().records(of: store)).read().split(separator: "\n").map(String.init)
-        }
+        try await onThread { _ in try keeper(of: store).log() }
     }
 }

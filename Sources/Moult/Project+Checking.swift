@@ -2,7 +2,6 @@ import MoultCare
 import MoultEngine
 import MoultModel
 import MoultReport
-import MoultStore
 import MoultTransform
 
 extension Project {
@@ -19,22 +18,14 @@ extension Project {
         _ store: String, full: Bool = false, withValues: Bool = false, comparedWith source: String? = nil
     ) async throws -> ValidationReport {
         try await onThread { _ in
-            let version = try versions.version(ofStore: store)
-            let rules = rulesToCheck
-            let compared = try source.map { (path: $0, version: try versions.version(ofStore: $0)) }
-            var names = RuleModelCheck(version.model)
-            try names.check(rules, place: "the rules of the app")
-            let audit = try StoreAudit(
-                store, model: version.model, requiring: version, full: full, withValues: withValues)
-            let ruled = try RuleAudit(store, rules, version: version, source: compared)
-            return ValidationReport(
-                version.name, audit, rules: withValues ? ruled.findings.map(\.showingValues) : ruled.findings)
+            try keeper(of: store).validate(
+                rulesToCheck, full: full, withValues: withValues, comparedWith: source)
         }
     }
 
     /// The rules of the files that were added, and those that the app checks after a migration.
-    private var rulesToCheck: [ValidationRule] {
-        registry.rules.filter { $0.when.contains(.after) || rulesOfFiles.contains($0.name) }
+    private var rulesToCheck: RulesToCheck {
+        RulesToCheck(registry.rules.filter { $0.when.contains(.after) || rulesOfFiles.contains($0.name) })
     }
 
     /// Applies the fixes of the rules that do not hold, which change data. It works as a migration does.
@@ -50,16 +41,7 @@ extension Project {
         to store: String, isRehearsal: Bool = false, options: RunOptions = RunOptions()
     ) -> StoreTask<FixReport> {
         task("validate", store) { observer, _ in
-            let migrator = options.migrator()
-            if !isRehearsal { try migrator.healed(store) }
-            let version = try versions.version(ofStore: store)
-            let audit = try RuleAudit(
-                store, rulesToCheck, version: version, place: "the rules of the app")
-            guard var migration = try audit.mending() else { return FixReport(left: audit.findings) }
-            migration.allowsLargeQuarantine = options.allowsLargeQuarantine
-            return isRehearsal
-                ? FixReport(try migrator.rehearse(migration, on: store, observer))
-                : FixReport(try migrator.run(migration, on: store, observer))
+            try keeper(of: store, options).applyFixes(rulesToCheck, isRehearsal: isRehearsal, observer)
         }
     }
 
@@ -75,11 +57,7 @@ extension Project {
         _ store: String, aimingAt version: String? = nil, options: RunOptions = RunOptions()
     ) async throws -> DiagnosisReport {
         try await onThread { _ in
-            let versions = try versions(for: store)
-            return DiagnosisReport(
-                StoreDiagnosis(
-                    store, versions: versions, to: version, options: try planOptions(in: versions, options),
-                    migrator: options.migrator()))
+            DiagnosisReport(StoreDiagnosis(store, try context(for: store), to: version, options: options))
         }
     }
 
@@ -99,13 +77,7 @@ extension Project {
         options: RunOptions = RunOptions()
     ) -> StoreTask<RepairReport> {
         task("repair", store) { observer, _ in
-            let migrator = options.migrator()
-            if !isRehearsal { try migrator.healed(store) }
-            let repair = try StoreRepair(store, at: try versions.version(ofStore: store), rules: rules)
-            guard var migration = repair.migration else { return RepairReport(repair.found, nil) }
-            migration.allowsLargeQuarantine = options.allowsLargeQuarantine
-            let outcome = try perform(migration, on: store, isRehearsal: isRehearsal, migrator, observer)
-            return RepairReport(repair.report, outcome)
+            try keeper(of: store, options).repair(rules, isRehearsal: isRehearsal, observer)
         }
     }
 
@@ -115,13 +87,13 @@ extension Project {
     ///   - store: the store's path.
     ///   - path: the new store; nothing may exist there.
     ///   - version: the name of the store's version; nil for the one that the store's metadata or the model inside it
-    ///     name, otherwise for the one that places the most rows, which ``SalvageReport/notes`` begins with.
+    ///     name, otherwise for the one that places the most rows (``SalvageReport/reason``).
     /// - Throws: `usage` if the path is taken, `locked`, `notAStore`, `cancelled`; then nothing is made.
     public func salvage(_ store: String, into path: String, as version: String? = nil) async throws -> SalvageReport {
         try await onThread { isCancelled in
-            let named = try version.map { versions.versions[try versions.target(named: $0)] }
-            let salvage = StoreSalvage(named, among: versions)
-            return SalvageReport(try salvage.run(store, into: path, isCancelled: isCancelled))
+            try keeper(of: store).salvage(
+                into: path, as: version.map { name in { $0.versions[try $0.target(named: name)] } },
+                isCancelled: isCancelled)
         }
     }
 }

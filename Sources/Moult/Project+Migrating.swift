@@ -20,23 +20,7 @@ extension Project {
         _ store: String, to version: String? = nil, following plan: StorePlan? = nil,
         options: RunOptions = RunOptions()
     ) -> StoreTask<MigrationReport> {
-        task("migrate", store) { observer, log in
-            let started = POSIXSystem().monotonicNanoseconds
-            try plan?.kept.checkCode(registry)
-            // A call with a budget recovers what it does not continue from.
-            if options.budget == nil { try options.migrator().healed(store) }
-            let prepared = try prepared(store, to: version ?? plan?.to, options)
-            try plan?.kept.check(prepared)
-            log("Migrating from version \(prepared.plan.from.name) to version \(prepared.plan.to.name)")
-            if let budget = options.budget {
-                return MigrationReport(
-                    prepared,
-                    try options.migrator().run(
-                        prepared, within: .seconds(budget / .seconds(1)), since: started, observer))
-            }
-            let outcomes = try run(prepared, options, observer, log)
-            return MigrationReport(prepared, MigrationOutcome(joining: outcomes))
-        }
+        migration("migrate", "Migrating", StoreRequest(store, to: version, .migrate, options), following: plan)
     }
 
     /// Migrates a store into another file. The store and its folder are not changed. The new store has the state of the
@@ -55,13 +39,7 @@ extension Project {
     public func migrate(
         _ store: String, into path: String, to version: String? = nil, options: RunOptions = RunOptions()
     ) -> StoreTask<MigrationReport> {
-        task("migrate", store) { observer, log in
-            try options.checkInto()
-            let prepared = try prepared(store, to: version, options)
-            log(
-                "Migrating from version \(prepared.plan.from.name) to version \(prepared.plan.to.name) into \(path)")
-            return MigrationReport(prepared, try options.migrator().run(prepared, into: path, observer))
-        }
+        migration("migrate", "Migrating", StoreRequest(store, to: version, .migrateInto(path), options))
     }
 
     /// Does a whole migration on a copy in a scratch folder and verifies it. The store and its folder are not changed,
@@ -74,15 +52,7 @@ extension Project {
     public func rehearse(
         _ store: String, to version: String? = nil, options: RunOptions = RunOptions()
     ) -> StoreTask<MigrationReport> {
-        task("rehearse", store) { observer, log in
-            let prepared = try prepared(store, to: version, options)
-            log("Rehearsing from version \(prepared.plan.from.name) to version \(prepared.plan.to.name)")
-            guard let migration = try prepared.migration() else {
-                return MigrationReport(prepared, MigrationOutcome?.none)
-            }
-            return MigrationReport(
-                prepared, try options.migrator().rehearse(migration, on: prepared.store, observer))
-        }
+        migration("rehearse", "Rehearsing", StoreRequest(store, to: version, .rehearse, options))
     }
 
     /// Does the work that a deferred migration has left, task by task, each one transaction. A call that is interrupted
@@ -110,18 +80,19 @@ extension Project {
     ///
     /// - Throws: `locked` if another process has the store; `readOnly`, `storeCorrupted`.
     public func recover(_ store: String, options: RunOptions = RunOptions()) async throws -> RecoveryOutcome {
-        try await onThread { _ in
-            RecoveryOutcome(rawValue: try options.migrator().recover(store).rawValue) ?? .nothing
-        }
+        try await onThread { _ in try keeper(of: store, options).recover().outcome }
     }
 
-    private func run(
-        _ prepared: PreparedMigration, _ options: RunOptions, _ observer: MigrationObserver, _ log: (String) -> Void
-    ) throws -> [MigrationOutcome] {
-        guard options.makesRoom else { return try options.migrator().run(prepared, observer) }
-        let (outcomes, made) = try options.migrator().makingRoom(for: prepared.store) { try $0.run(prepared, observer) }
-        for name in made.pruned { log(BackupFolder.removal(of: name)) }
-        return outcomes
+    private func migration(
+        _ call: String, _ doing: String, _ request: StoreRequest, following plan: StorePlan? = nil
+    ) -> StoreTask<MigrationReport> {
+        task(call, request.store) { observer, log in
+            let session = try session(request, following: plan, started: POSIXSystem().monotonicNanoseconds)
+            log("\(doing) from version \(session.from) to version \(session.to)")
+            let report = try session.run(observer)
+            report.spaceMade.forEach(log)
+            return report
+        }
     }
 
     /// Runs a migration, or only rehearses it; nil then.
@@ -145,16 +116,4 @@ extension Project {
         }
         return StoreTask(log: log) { try body($0, log) }
     }
-}
-
-/// The outcome of recovering a run whose process died.
-public enum RecoveryOutcome: String, Sendable, Hashable {
-    /// No run was left unfinished.
-    case nothing
-    /// The run had not committed: the store is as it was before.
-    case undone
-    /// The run had committed: the store is the new one.
-    case completed
-    /// The run was to restore a backup, but another store is there now, and it is unchanged.
-    case replaced
 }

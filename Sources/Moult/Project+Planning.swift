@@ -1,5 +1,6 @@
 import MoultEngine
 import MoultModel
+import MoultPlan
 import MoultReport
 import MoultStore
 
@@ -12,7 +13,7 @@ extension Project {
     /// - Throws: `fileNotFound`, `fileNotReadable`, `storeCorrupted`; `noPath` if there is no version of that name.
     public func status(of store: String, aimingAt version: String? = nil) async throws -> StoreStatus {
         try await onThread { _ in
-            StoreStatus(try StatusReport(of: store, in: try versions(for: store), target: version))
+            try StoreKeeper(store) { try versions(for: store) }.status(aimingAt: version)
         }
     }
 
@@ -30,54 +31,41 @@ extension Project {
         for store: String, to version: String? = nil, options: RunOptions = RunOptions(), withSQL: Bool = false
     ) async throws -> StorePlan {
         try await onThread { _ in
-            let prepared = try prepared(store, to: version, options)
-            let losses = try prepared.foreseenLosses()
-            let examined = try prepared.examined()
-            let obstacle: MigrationError? = if case .failure(let error) = examined { error } else { nil }
-            let needs = try (try? examined.get()).flatMap { $0 }.map {
-                try options.migrator().needs(of: $0, on: prepared.store)
-            }
-            let script = try withSQL && obstacle == nil ? prepared.script() : nil
-            let report = PlanReport(
-                prepared, script: script, losses: losses,
-                refusal: obstacle ?? losses.first { $0.fate == .refused }?.refusal
-                    ?? prepared.undeclaredLosses(among: losses), needs: needs)
-            return StorePlan(report.document)
+            try session(StoreRequest(store, to: version, .plan, options)).plan(withSQL: withSQL)
         }
     }
 
-    /// Looks at the store and plans.
-    func prepared(_ store: String, to version: String?, _ options: RunOptions) throws -> PreparedMigration {
-        try options.check()
+    // MARK: - Sessions
+
+    /// Looks at the store of a request, and plans.
+    ///
+    /// - Throws: what the initialiser of ``StoreSession`` throws.
+    package func session(
+        _ request: StoreRequest, following plan: StorePlan? = nil, started: UInt64? = nil
+    ) throws -> StoreSession {
+        try StoreSession(request, context(for: request.store), following: plan, started: started)
+    }
+
+    /// Everything of this project that a request about a store needs.
+    package func context(for store: String) throws -> StoreSession.Context {
         let versions = try versions(for: store)
-        try versions.checkReleased()
-        return try PreparedMigration(
-            store, versions: versions, to: version, options: try planOptions(in: versions, options))
+        return StoreSession.Context(
+            versions, answers: try answers(for: versions, store), registered: try stages(in: versions),
+            registry: registry)
     }
 
-    /// The options of a migration between versions, as it is planned, diagnosed and run.
-    func planOptions(in versions: ModelVersions, _ options: RunOptions) throws -> PreparedMigration.Options {
-        var preparation = try preparation(in: versions, options)
-        preparation.part = options.configuration.map(StorePart.configuration)
-        preparation.defersWork = options.defersWork
-        // A call with a budget can divide the rows that a new table is filled with.
-        let rebuilds = options.normalises || options.budget != nil
-        preparation.choice = options.isInPlace ? .inPlace : rebuilds ? .normalised : .cheapest
-        preparation.comparesStores = options.comparesStores
-        preparation.comparesUnwritten = options.comparesUnwrittenTables
-        preparation.continuesEarlierCall = options.budget != nil
-        return preparation
-    }
-
-    /// Returns the options with which this project plans and runs a migration.
-    func preparation(in versions: ModelVersions, _ options: RunOptions) throws -> PreparedMigration.Options {
-        var registry = registry
-        registry.acceptedLosses.formUnion(options.acceptedLosses)
-        if options.appliesFixes { registry.appliesFixes = true }
-        if options.allowsLargeQuarantine { registry.allowsLargeQuarantine = true }
-        return PreparedMigration.Options(
-            answers: answers, registered: try stages(in: versions), registry: registry,
-            stopsAtEachVersion: options.stopsAtEachVersion, isExperimental: options.isExperimental,
-            allowsCloudKit: options.allowsCloudKit)
+    /// The recorded answers for these versions. Where a store stands for the models, the versions are those of the two
+    /// stores at this moment: an answer about one that is no longer among them is ignored, and the log says so. Models
+    /// that lack the version of an answer are refused where the answers are used.
+    func answers(for versions: ModelVersions, _ store: String) throws -> Answers {
+        guard !answers.list.isEmpty, let path, try StoreProbe.isDatabase(path) else { return answers }
+        func isKnown(_ answer: Answer) -> Bool { versions.positions(of: answer) != nil }
+        for answer in answers.list where !isKnown(answer) {
+            logger?(
+                LogLine(
+                    call: "plan", store: store,
+                    message: "Ignored, because neither store is of such a version: the answer \(answer.json)."))
+        }
+        return answers.removing { !isKnown($0) }
     }
 }

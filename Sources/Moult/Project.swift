@@ -2,6 +2,7 @@ import MoultEngine
 import MoultModel
 import MoultModelFiles
 import MoultPlan
+import MoultReport
 import MoultStore
 import MoultSystem
 import MoultTransform
@@ -62,6 +63,19 @@ public struct Project: Sendable {
         self.registry = registry
         (path, order) = (nil, nil)
         versions = try models()
+    }
+
+    /// Versions that were read already.
+    ///
+    /// - Parameters:
+    ///   - path: the path of the models; nil for versions that a program has made.
+    ///   - mappings: the paths of mapping models, which are read for each store.
+    package init(
+        _ versions: ModelVersions, path: String?, order: [String]?, registry: MigrationRegistry,
+        answers: Answers = .none, mappings: [String] = []
+    ) {
+        (self.versions, self.path, self.order, self.registry) = (versions, path, order, registry)
+        (self.answers, mappingPaths) = (answers, mappings)
     }
 
     /// The names of the versions, oldest first.
@@ -144,19 +158,13 @@ public struct Project: Sendable {
         try path.map { try ModelBundle(modelOrStoreAt: $0, order: order) } ?? ModelBundle(versions)
     }
 
-    /// The versions that a store may have come through: if the models are another store's, the store's own comes first.
-    func versions(for store: String) throws -> ModelVersions {
-        try path.map { try versions.onTheWay(of: store, to: $0) } ?? versions
+    /// What is done with a store without a migration.
+    func keeper(of store: String, _ options: RunOptions = RunOptions()) -> StoreKeeper {
+        StoreKeeper(store, options) { versions }
     }
-}
 
-extension MigrationError {
-    /// The error itself, or what stands for one of another type.
-    package init(any error: any Error) {
-        self =
-            error as? MigrationError
-            ?? MigrationError(
-                .internal, "Moult failed in an unknown way.", remedy: "Please report this.",
-                cause: String(describing: error))
+    /// The versions that a store may have come through: if the models are another store's, the store's own comes first.
+    package func versions(for store: String) throws -> ModelVersions {
+        try path.map { try versions.onTheWay(of: store, to: $0) } ?? versions
     }
 }

@@ -27,14 +27,14 @@ public struct StoreMirror: Sendable {
     ///   fit the other version; `planStale`, `locked`, `fileNotFound`, `cancelled`.
     @discardableResult
     public func sync(comparingAll: Bool = false, overwriting: Bool = false) async throws -> Sync {
-        try await run { Sync(try $0.synchronise(all: comparingAll, overwriting: overwriting)) }
+        try await run { try $0.synchronise(all: comparingAll, overwriting: overwriting) }
     }
 
     /// Says how far the store that follows is behind. Neither store is changed.
-    public func status() async throws -> Status { try await run { Status(try $0.status()) } }
+    public func status() async throws -> Status { try await run { try $0.status() } }
 
     /// Brings the store that follows up to date, and compares every value with a fresh migration of the other.
-    public func verify() async throws -> Verification { try await run { Verification(try $0.verify()) } }
+    public func verify() async throws -> Verification { try await run { try $0.verify() } }
 
     /// Says where the second store is now, after it was moved.
     ///
@@ -85,11 +85,9 @@ extension Project {
         of store: String, at path: String, to version: String? = nil, options: RunOptions = RunOptions()
     ) async throws -> StoreMirror {
         try await onThread { isCancelled in
-            let versions = try versions(for: store)
-            try versions.checkReleased()
-            _ = try MoultMirror.StoreMirror.start(
-                store, versions: versions, to: version, at: path, options: try preparation(in: versions, options),
-                input: try mirrorInput(to: version, options), isCancelled: isCancelled)
+            let models = self.path.map { StoreRequest.Models(path: $0, order: order, mappings: mappingPaths) }
+            let request = StoreRequest(store, to: version, .migrateInto(path), options, models: models)
+            _ = try MoultMirror.StoreMirror.start(request, context(for: store), isCancelled: isCancelled)
             return StoreMirror(store: store, project: self, options: options)
         }
     }
@@ -107,126 +105,17 @@ extension Project {
     func mirror(
         of store: String, _ options: RunOptions, _ isCancelled: @escaping @Sendable () -> Bool
     ) throws -> MoultMirror.StoreMirror {
-        let versions = try versions(for: store)
-        return try MoultMirror.StoreMirror(
-            of: store, versions: versions, options: try preparation(in: versions, options), isCancelled: isCancelled)
-    }
-
-    /// Returns the input by which `moult mirror` finds the models and the mapping.
-    private func mirrorInput(to version: String?, _ options: RunOptions) throws -> [String: String] {
-        let system = POSIXSystem()
-        var input: [String: String] = [:]
-        input["model"] = try path.map { try system.resolve($0) }
-        input["order"] = order?.joined(separator: ",")
-        input["to"] = version
-        if mappingPaths.count == 1 { input["mapping"] = try system.resolve(mappingPaths[0]) }
-        if options.isExperimental { input["experimental"] = "" }
-        if options.allowsCloudKit { input["cloudkit"] = "" }
-        if options.acceptedLosses == .all { input["accept-losses"] = "" }
-        return input
+        try MoultMirror.StoreMirror(of: store, options, context(for: store), isCancelled: isCancelled)
     }
 }
 
 extension StoreMirror {
     /// The means by which a mirror knows what was written.
-    public enum Means: String, Sendable, Hashable, CaseIterable {
-        /// By the transactions of persistent history.
-        case history
-        /// By a scan of the keys and lock counters of both stores.
-        case scan
-        /// Every row was compared.
-        case comparison
-
-        init(_ means: MirrorMeans) { self = Means(rawValue: means.rawValue) ?? .comparison }
-    }
-
+    public typealias Means = MirrorMeans
     /// The changes that one sync has made to the store that follows.
-    public struct Sync: Sendable, Hashable {
-        /// The means by which it was known what was written.
-        public let means: Means
-        /// Rows that were inserted.
-        public let inserted: Int64
-        /// Rows that were updated.
-        public let updated: Int64
-        /// Rows that were deleted.
-        public let deleted: Int64
-        /// The reason why every row had to be compared, in one sentence; nil if that was not so, or only asked for.
-        public let reason: String?
-        /// The time that the sync took.
-        public let duration: Duration
-
-        init(_ outcome: MirrorOutcome) {
-            (means, reason, duration) = (Means(outcome.means), outcome.reason, .seconds(outcome.seconds))
-            (inserted, updated) = (outcome.changes.inserted, outcome.changes.updated)
-            deleted = outcome.changes.deleted
-        }
-    }
-
+    public typealias Sync = MirrorSync
     /// The status of a mirror.
-    public struct Status: Sendable, Hashable {
-        /// The path of the store that apps write to.
-        public let primary: String
-        /// The path of the store that follows.
-        public let replica: String
-        /// The name of the first store's version.
-        public let from: String
-        /// The name of the second store's version.
-        public let to: String
-        /// Whether apps write to the second store.
-        public let isCutOver: Bool
-        /// Whether there is anything to copy.
-        public let isBehind: Bool
-        /// The means by which it is known what was written.
-        public let means: Means
-        /// Transactions to copy; nil without history.
-        public let transactions: Int64?
-        /// Objects that were written since; nil if every row would have to be compared.
-        public let objects: Int64?
-        /// The reason why each sync compares every row, in one sentence; nil if it does not.
-        public let reason: String?
-        /// The losses that undoing the cut-over would cause, in one sentence each.
-        public let losses: [String]
-
-        init(_ status: MirrorStatus) {
-            (primary, replica) = (status.primary, status.replica)
-            (from, to, losses) = (status.record.from, status.record.to, status.record.losses)
-            (isCutOver, isBehind) = (status.record.state == .cutOver, status.isBehind)
-            (means, reason) = (Means(status.means), status.reason)
-            (transactions, objects) = (status.transactions, status.objects)
-        }
-    }
-
+    public typealias Status = MirrorStatus
     /// The result of the comparison with a fresh migration.
-    public struct Verification: Sendable, Hashable {
-        /// A table in which rows differ.
-        public struct Difference: Sendable, Hashable {
-            /// The table's name.
-            public let table: String
-            /// Rows that only the fresh migration has, or has so.
-            public let missing: Int64
-            /// Rows that only the store that follows has, or has so.
-            public let surplus: Int64
-            /// The first keys of either.
-            public let keys: [Int64]
-        }
-
-        /// Whether nothing differs and the comparison was possible.
-        public let isEqual: Bool
-        /// Rows of the fresh migration that were compared.
-        public let rows: Int64
-        /// The tables in which rows differ.
-        public let differences: [Difference]
-        /// Other things that differ: tables, indexes, keys of the metadata, files of external data.
-        public let others: [String]
-        /// The reason why the store that follows could not be brought up to date; nil if it could.
-        public let obstacle: String?
-
-        init(_ verification: MirrorVerification) {
-            (isEqual, rows) = (verification.isEqual, verification.rows)
-            (others, obstacle) = (verification.others, verification.obstacle)
-            differences = verification.differences.map {
-                Difference(table: $0.table, missing: $0.missing, surplus: $0.surplus, keys: $0.keys)
-            }
-        }
-    }
+    public typealias Verification = MirrorVerification
 }

@@ -1,3 +1,4 @@
+import MoultCare
 import MoultEngine
 import MoultModel
 import MoultReport
@@ -43,9 +44,43 @@ public typealias DestinationObject = MoultTransform.DestinationObject
 public typealias InstanceOutcome = MoultTransform.InstanceOutcome
 /// The outcomes of the source objects of one entity mapping, counted.
 public typealias InstanceCounts = MoultTransform.InstanceCounts
+/// The progress of a run.
+public typealias RunProgress = MoultEngine.MigrationProgress
+/// A backup: a complete store in its own folder, with its original file names.
+public typealias StoreBackup = MoultEngine.StoreBackup
+/// One run in a store's history.
+public typealias StoreRun = MoultEngine.StoreRun
+/// The result of a rollback.
+public typealias RollbackReport = MoultEngine.RollbackReport
+/// The outcome of recovering a run whose process died.
+public typealias RecoveryOutcome = MoultEngine.RecoveryOutcome
+/// The status of a store relative to the versions of a model.
+public typealias StoreStatus = MoultReport.StoreStatus
+/// The result of reading a whole store.
+public typealias ValidationReport = MoultReport.ValidationReport
+/// The result of the fixes of rules, applied or rehearsed.
+public typealias FixReport = MoultReport.FixReport
+/// The result of a repair: the faults that it has found, and what became of them.
+public typealias RepairReport = MoultEngine.RepairReport
+/// An object that a run took out of a store.
+public typealias QuarantinedObject = MoultEngine.QuarantineEntry
+/// Objects of a quarantine.
+public typealias QuarantineSelection = MoultReport.QuarantineSelection
+/// The result of restoring objects from the quarantine.
+public typealias RestorationReport = MoultReport.RestorationReport
+/// The result of salvaging a damaged store: what was read out of it, and what could not be.
+public typealias SalvageReport = MoultCare.SalvageReport
+/// The result of bringing a store back to an older version.
+public typealias DowngradeReport = MoultCare.DowngradeReport
 /// A policy for the backups that are kept.
 public typealias RetentionPolicy = MoultEngine.RetentionPolicy
 /// A kind of fault that a repair can fix.
 public typealias RepairRule = MoultEngine.RepairRule
 /// The options for changing a store; the defaults are the safe ones.
 public typealias RunOptions = MoultReport.RunOptions
+/// The plan of what a migration of a store will do: a value to print, to keep, to compare and to run.
+public typealias StorePlan = MoultReport.StorePlan
+/// The result of a migration, or of the rehearsal of one.
+public typealias MigrationReport = MoultReport.MigrationReport
+/// The result of a call that does the work left by a deferred migration.
+public typealias FinishReport = MoultReport.FinishReport

@@ -20,6 +20,8 @@ package actor Site {
         package var rules: String?
         package var backups: String?
         package var allowsChanges = false
+        /// The words of remedies: those of the program that shows the page.
+        package var words: any RemedyWords = SwiftWords()
 
         package init(store: String) { self.store = store }
     }
@@ -52,6 +54,10 @@ package actor Site {
     // MARK: - Requests
 
     package func respond(to request: Request) async -> Response {
+        await Remedy.$words.withValue(settings.words) { await page(for: request) }
+    }
+
+    private func page(for request: Request) async -> Response {
         switch access.check(request) {
         case .granted: break
         case .welcome(let cookie): return .seeOther("/", cookie: cookie)

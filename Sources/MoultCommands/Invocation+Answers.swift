@@ -1,4 +1,3 @@
-import MoultEngine
 import MoultModel
 import MoultModelFiles
 import MoultPlan
@@ -45,56 +44,5 @@ extension Invocation {
     func position(of store: String, in versions: ModelVersions) throws -> Int? {
         let snapshot = try StoreProbe.read(store) { try StoreSnapshot($0.connection) }
         return versions.position(matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
-    }
-
-    /// Looks at the store and plans; findings about the model are said on standard error.
-    ///
-    /// - Throws: `lockFileMismatch` if a released version has changed, and what planning throws; `question` if there is
-    ///   no terminal.
-    func preparedMigration(_ console: Console) throws -> PreparedMigration {
-        let (versions, options) = try migrationInput(console)
-        return try preparing(versions, options, console)
-    }
-
-    /// Prepares a migration. A question that is open is asked where a person can answer, and the answer is kept.
-    ///
-    /// - Throws: `question`, which says how to answer, where there is no terminal.
-    func preparing(
-        _ versions: ModelVersions, _ options: PreparedMigration.Options, _ console: Console
-    ) throws -> PreparedMigration {
-        let store = try required(Operand.store)
-        do {
-            return try prepared(store, versions, options)
-        } catch let error as MigrationError where error.code == .question {
-            guard AnswerSession.canAsk(console), let answers = try ask(versions, options, console) else { throw error }
-            var options = options
-            options.answers = answers
-            return try prepared(store, versions, options)
-        }
-    }
-
-    /// Looks at a store and plans its way to the version that `--to` names, without asking anything.
-    func prepared(
-        _ store: String, _ versions: ModelVersions, _ options: PreparedMigration.Options
-    ) throws -> PreparedMigration {
-        try PreparedMigration(store, versions: versions, to: self[value: .target], options: options)
-    }
-
-    /// Asks a person the questions on the store's way, saves the answers and returns them; nil if nothing is asked
-    /// there or no answer is recorded.
-    private func ask(
-        _ versions: ModelVersions, _ options: PreparedMigration.Options, _ console: Console
-    ) throws -> Answers? {
-        guard let start = try position(of: try required(Operand.store), in: versions) else { return nil }
-        var session = try AnswerSession(
-            versions.taking(self[value: .target]), from: start, to: try versions.target(named: self[value: .target]),
-            answers: try answers(),
-            path: answersPath, registered: options.registered + (try options.registry.stages(in: versions)))
-        guard !session.questions.isEmpty else { return nil }
-        try session.ask(console)
-        guard !session.recorded.isEmpty else { return nil }
-        try session.save()
-        if let path = session.path { console.say("Recorded in \(path.printable).") }
-        return session.answers
     }
 }

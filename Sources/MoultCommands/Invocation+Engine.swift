@@ -1,15 +1,19 @@
 import MoultEngine
 import MoultModel
 import MoultPlan
+import MoultReport
 import MoultStore
 import MoultSystem
 
 extension Invocation {
-    /// The engine, with the options that verbs have in common.
-    var migrator: Migrator {
-        var options = MigrationOptions(backupFolder: self[value: .backups], isFrugal: self[.frugal])
-        if self[.again] { options.maximumAttempts = .max }
-        return Migrator(options: options)
+    /// The engine with the options of the arguments.
+    var migrator: Migrator { get throws { try runOptions().migrator() } }
+
+    /// What is done with the verb's store without a migration.
+    ///
+    /// - Parameter versions: asked only where the versions of the model are needed.
+    func keeper(_ versions: @escaping @Sendable () throws -> ModelVersions? = { nil }) throws -> StoreKeeper {
+        StoreKeeper(try required(Operand.store), try runOptions(), versions: versions)
     }
 
     /// Recovers what a run that died left, for a verb that is about to change the store; a rehearsal changes nothing.
@@ -17,24 +21,15 @@ extension Invocation {
         if !self[.dryRun] { try migrator.healed(store) }
     }
 
-    /// Returns the sidecar of a store, the folder that Moult keeps next to it; the store itself may be gone, or
-    /// damaged.
-    func sidecar(of store: String) throws -> Sidecar { try migrator.records(of: store) }
-
     /// Returns the folders of a store's backups; the store may be gone.
     func backupFolders(of store: String) throws -> [BackupFolder] { try migrator.backupFolders(of: store) }
 
     /// Returns the runs that were made on a store, oldest first.
-    func runs(of store: String) throws -> [RunRecord] { try migrator.runs(of: store) }
+    func runs(of store: String) throws -> [StoreRun] { try migrator.runs(of: store) }
 
     /// The name of a store's version: in the model that `--model` names, otherwise what its backups or its metadata say;
-    /// empty where that is not known.
-    func versionName(of store: String, _ console: Console) throws -> String {
-        try migrator.versionName(of: store) { try versionsIfKnown(console) }
-    }
-
-    /// The same, and empty for a store that cannot be read.
+    /// empty where that is not known, and for a store that cannot be read.
     func knownVersionName(of store: String, _ console: Console) -> String {
-        (try? versionName(of: store, console)) ?? ""
+        (try? migrator.versionName(of: store) { try versionsIfKnown(console) }) ?? ""
     }
 }

@@ -69,7 +69,9 @@ public enum MoultCommand {
         let arguments = Environment.withoutCoreDataArguments(arguments)
         let typed = arguments.prefix { $0 != "--" }
         let console = Console(isJSON: typed.contains("--json"), tellsEvents: typed.contains("--events"))
-        let (number, hasFailed) = await end(of: arguments, registry, console)
+        let (number, hasFailed) = await Remedy.$words.withValue(CommandWords()) {
+            await end(of: arguments, registry, console)
+        }
         Interruption.end()
         console.flush()
         guard let error = console.outputError else { return number }
@@ -97,7 +99,7 @@ public enum MoultCommand {
             let words = isCompiler ? try CompilerArguments.translated(arguments, program: Program.name) : arguments
             return (try await dispatch(words, registry, console).number, false)
         } catch let error as MigrationError {
-            return (report(error.withSnippet, console), true)
+            return (report(error, console), true)
         } catch is CancellationError {
             let error = MigrationError(
                 .cancelled, "The command was cancelled.", remedy: "The store is unchanged. Run the command again.")
@@ -142,13 +144,11 @@ public enum MoultCommand {
             if let store = invocation[Operand.store], let sidecar = try? Sidecar(of: store, POSIXSystem()) {
                 Interruption.mark(at: sidecar.stopped)
             }
-            let advice = Advice(invocation)
-            console.advise(by: advice)
             do {
-                return try await verb.run(invocation, console)
+                return try await CommandWords(invocation).speakingAsync { try await verb.run(invocation, console) }
             } catch var error as MigrationError {
-                if error.remedy == MigrationError.wrongRequestRemedy { error.remedy = invocation.wrong("").remedy }
-                throw error.advised(by: advice)
+                if error.remedy == MigrationError.wrongRequestRemedy { error.advice = invocation.wrong("").advice }
+                throw error
             }
         }
     }
@@ -191,7 +191,9 @@ public enum MoultCommand {
 
     private static func report(_ error: MigrationError, _ console: Console) -> Int32 {
         var error = error
-        error.remedy = Program.named(error.remedy)
+        if error.code == .codeMissing {
+            error.advice += "\(permit: .code(error.place.isEmpty ? "the code" : error.place))"
+        }
         if console.isJSON {
             console.line(error.document.compact)
         } else {

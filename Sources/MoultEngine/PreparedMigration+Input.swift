@@ -7,7 +7,7 @@ extension ModelVersions {
     /// - Throws: `lockFileMismatch` if a version that was released has changed since.
     package func checkReleased() throws {
         guard let change = findings.first(where: { $0.code == "released-version-changed" }) else { return }
-        throw MigrationError(.lockFileMismatch, change.message, place: change.place, remedy: change.remedy)
+        throw MigrationError(.lockFileMismatch, change.message, place: change.place, remedy: change.advice)
     }
 }
 

@@ -20,8 +20,6 @@ package struct PreparedMigration: Sendable {
         package var registry: MigrationRegistry
         /// The losses that the migration is refused for.
         package var losses: LossPolicy
-        /// The remedies that tell the caller's users how to allow what is refused.
-        package var remedies = MigrationRemedies.library
         /// The number of source objects that a migration policy is given before its results are written.
         package var batchSize = 1_000
         /// Stop at each version on the way: each is a backup and a commit of its own, and a chain that was killed
@@ -102,6 +100,26 @@ package struct PreparedMigration: Sendable {
         self.init(look, versions, options, system)
     }
 
+    /// The same for a store of which nothing is known before it is looked at; nil if there is nothing to ask.
+    ///
+    /// - Parameter recognise: is given the connection of the one look, and says what is asked.
+    package init?(
+        _ store: String, on system: any System,
+        recognising recognise: (Connection) throws -> (versions: ModelVersions, target: String?, options: Options)?
+    ) throws {
+        let header = try? system.read(store, prefix: 100)
+        let read = try StoreProbe.read(store, system: system) { probe in
+            try recognise(probe.connection).map { asked in
+                let look = try Look(
+                    probe.connection, at: probe.path, header: header, asked.versions, to: asked.target, asked.options,
+                    system)
+                return (look: look, asked: asked)
+            }
+        }
+        guard let read else { return nil }
+        self.init(read.look, read.asked.versions, read.asked.options, system)
+    }
+
     /// The same for a store that this process has open: over a connection, because a probe would drop the locks of the
     /// others.
     package init(
@@ -153,8 +171,8 @@ package struct PreparedMigration: Sendable {
                 // Then the app cannot migrate it either.
                 if let rename = try? planned().cloudKitFindings(in: versions).first {
                     error.message += " \(rename.message)"
-                    error.remedy =
-                        "\(rename.remedy) Otherwise \(options.remedies.allowingCloudKit), and open the store without "
+                    error.advice =
+                        "\(rename.advice) Otherwise \(permit: .cloudKit), and open the store without "
                         + "mirroring."
                 }
                 throw error
@@ -201,7 +219,7 @@ package struct PreparedMigration: Sendable {
                 + "the identity of every record on the server, and a record that loses it is uploaded again.",
             place: snapshot.path,
             remedy:
-                "Let the app migrate it, or \(options.remedies.allowingCloudKit) to renumber these records and touch "
+                "Let the app migrate it, or \(permit: .cloudKit) to renumber these records and touch "
                 + "nothing else.")
     }
 
@@ -382,7 +400,7 @@ extension PreparedMigration {
         guard options.registry.rules.isEmpty else {
             throw MigrationError(
                 .unsupported, "Rules are checked on a copy, and a run in place makes none.",
-                place: store, remedy: "Omit --in-place; then Moult works on a copy.")
+                place: store, remedy: "Omit \(option: .inPlace); then Moult works on a copy.")
         }
         let steps = plan.passes.flatMap(\.steps)
         guard plan.passes.count > 1 || !steps.isEmpty else { return }
@@ -391,7 +409,7 @@ extension PreparedMigration {
             steps.isEmpty
                 ? "This migration takes \(plan.passes.count) passes, which cannot run in place."
                 : "This migration runs the step \(steps[0].name), which cannot be done in place.",
-            place: store, remedy: "Omit --in-place; then Moult works on a copy.")
+            place: store, remedy: "Omit \(option: .inPlace); then Moult works on a copy.")
     }
 
     /// - Throws: `codeMissing` with every name that the plan has and the registry has not.
@@ -408,7 +426,7 @@ extension PreparedMigration {
         let keys = fault.keys.map(String.init).joined(separator: ", ")
         throw MigrationError(
             .dataConflict, "\(fault.message) The first keys: \(keys).", place: fault.place,
-            remedy: "The store is unchanged. \(fault.remedy) Then migrate again.")
+            remedy: "The store is unchanged. \(fault.advice) Then migrate again.")
     }
 
     private func checkCode() throws {
@@ -432,8 +450,7 @@ extension MigrationPlan {
                 code: "configuration-open", severity: .warning, place: name,
                 message: "The store has the entities of \(taken), and of the configuration \(name) too. It gets those "
                     + "that \(to.name) has for \(taken).",
-                remedy: "If the app opens it with the configuration \(name), \(options.remedies.choosingConfiguration) "
-                    + "\(name).")
+                remedy: "If the app opens it with the configuration \(name), \(permit: .configuration(name)).")
         }
     }
 }

@@ -68,7 +68,7 @@ package struct Coexistence: Sendable {
         return Finding(
             code: "parent-differs", severity: .error, place: name,
             message: parent.map { "\(name) inherits from \($0.name), which differs." } ?? "\(name) differs.",
-            remedy: parent.map { "Make \($0.name) equal." } ?? "Compare the two with moult diff.")
+            remedy: parent.map { "Make \($0.name) equal." } ?? "Compare the two with \(.difference).")
     }
 
     private static func reason(

@@ -40,7 +40,7 @@ package struct Lint: Sendable {
                     rule,
                     matches.map { match in
                         var match = match
-                        match.remedy = match.remedy.inSwift
+                        match.remedy = match.remedy.inCode
                         return match
                     }
                 )

@@ -13,9 +13,12 @@ package struct LintFinding: Sendable {
     /// From 1; nil for a file that has no lines, such as a compiled model.
     package let line: Int?
     package let message: String
-    package let remedy: String
+    package let advice: Remedy
     /// The element with the correction, to paste; nil if there is none.
     package let xml: String?
+
+    /// The remedy in the words of the face that runs.
+    package var remedy: String { advice.text() }
 
     /// `Entity.property`, `Entity`, or the version.
     package var place: String {

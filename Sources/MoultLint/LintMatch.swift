@@ -8,7 +8,7 @@ struct LintMatch: Sendable {
     /// The property, index or constraint.
     var member: String?
     var message: String
-    var remedy: String
+    var remedy: Remedy
     var edit: Edit?
     /// If it differs from the rule's.
     var severity: Finding.Severity?
@@ -39,7 +39,7 @@ struct LintMatch: Sendable {
     }
 
     init(
-        _ version: String, _ entity: String? = nil, _ member: String? = nil, _ message: String, remedy: String,
+        _ version: String, _ entity: String? = nil, _ member: String? = nil, _ message: String, remedy: Remedy,
         edit: Edit? = nil
     ) {
         self.version = version

@@ -36,7 +36,7 @@ extension StoreMirror {
             throw diverged(
                 "Something other than the mirror has written to the store that follows, in "
                     + "\(changed.joined(separator: ", ")).", "\(route.replica): \(changed.joined(separator: ", "))",
-                "moult mirror verify lists the rows; moult mirror sync --overwrite discards them.")
+                "\(.verifyMirror) lists the rows; \(.syncMirror, .overwrite) discards them.")
         }
         return mark
     }
@@ -67,7 +67,7 @@ extension StoreMirror {
         throw MirrorReading.ahead("One of the two stores was restored from a backup since.")
     }
 
-    func diverged(_ message: String, _ place: String, _ remedy: String) -> MigrationError {
+    func diverged(_ message: String, _ place: String, _ remedy: Remedy) -> MigrationError {
         MigrationError(.mirrorDiverged, message, place: place, remedy: remedy)
     }
 }

@@ -31,8 +31,8 @@ extension StoreMirror {
         throw MigrationError(
             .fileNotFound, "The \(isFirst ? "first" : "second") store of the mirror is missing.", place: path,
             remedy: isFirst
-                ? "Restore it, or end the mirror: moult mirror stop."
-                : "Name its new path: moult mirror sync STORE --at PATH; or stop the mirror and start a new one.")
+                ? "Restore it, or end the mirror: \(.stopMirror)."
+                : "Name its new path: \(.syncMirror, .anyStore, .at("PATH")); or stop the mirror and start a new one.")
     }
 
     /// Returns the path for a fresh migration, under the name of the store that follows; makes its folder.

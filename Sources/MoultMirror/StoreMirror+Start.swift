@@ -1,6 +1,7 @@
 import MoultEngine
 import MoultModel
 import MoultPlan
+import MoultReport
 import MoultSQLite
 import MoultStore
 import MoultSystem
@@ -14,12 +15,12 @@ extension StoreMirror {
     /// - Parameters:
     ///   - target: the version of the second store; nil for the current one.
     ///   - second: a path at which nothing is.
-    ///   - input: what the caller has to be told again to find model and mapping.
+    ///   - request: the request, kept for the next call to find the model and the mapping.
     /// - Throws: `usage` if there is a mirror, or something at the path; `insufficientStorage` before anything is made;
     ///   what planning and the migration throw.
     package static func start(
         _ store: String, versions: ModelVersions, to target: String? = nil, at second: String,
-        options: PreparedMigration.Options = .init(), input: [String: String] = [:],
+        options: PreparedMigration.Options = .init(), request: StoreRequest? = nil,
         system: any System = POSIXSystem(), isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws -> StoreMirror {
         let path = try StoreProbe.checkFile(store, system)
@@ -28,13 +29,14 @@ extension StoreMirror {
         guard !prepared.plan.isEmpty else {
             throw MigrationError(
                 .usage, "The store is already of version \(prepared.plan.to.name).", place: store,
-                remedy: "Name another version with --to.")
+                remedy: "Name another version with \(option: .to(nil)).")
         }
         let uuid = try StoreProbe.read(path, system: system) { try StoreMetadata(from: $0.connection).uuid }
         var record = MirrorRecord(
             identifier: system.uniqueName(), state: .starting, second: second, uuid: uuid,
             from: prepared.plan.from.name, to: prepared.plan.to.name, plan: prepared.plan.digest.hexadecimal,
-            startedAt: system.now.iso8601, input: input)
+            startedAt: system.now.iso8601,
+            request: request ?? StoreRequest(path, to: target, .migrateInto(second)))
         if case .configuration(let name) = prepared.plan.part { record.configuration = name }
         var mirror = StoreMirror(path, record, versions, options, system)
         mirror.isCancelled = isCancelled
@@ -62,7 +64,7 @@ extension StoreMirror {
         if let present, present.state != .starting {
             throw MigrationError(
                 .usage, "The store already has a mirror, at \(present.second).", place: store,
-                remedy: "Use it, or end it first: moult mirror stop.")
+                remedy: "Use it, or end it first: \(.stopMirror).")
         }
         if let present { try removeUnfinished(present) }
         try system.checkNewPath(record.second, isStore: true, apartFrom: store)

@@ -72,13 +72,13 @@ package struct StoreMirror: Sendable {
             _ = try StoreProbe.checkFile(store, system)
             throw MigrationError(
                 .usage, "The store has no mirror.", place: store,
-                remedy: "Start one: moult mirror start STORE --model MODEL --at PATH.")
+                remedy: "Start one: \(.startMirror, .anyStore, .model("MODEL"), .at("PATH")).")
         }
         guard record.state != .starting || isStarting else {
             throw MigrationError(
                 .usage, "The process died while it made the mirror.", place: store,
                 remedy:
-                    "Run moult mirror start again, which starts over; or moult mirror stop, which removes what is left."
+                    "Run \(.startMirror) again, which starts over; or \(.stopMirror), which removes what is left."
             )
         }
         return (path, record)
@@ -147,7 +147,7 @@ extension StoreMirror {
         guard !record.isOneWay, let mapping = forward.mapping else {
             throw MigrationError(
                 .unsupported, "The cut-over was one-way: the first store does not follow.",
-                place: store, remedy: "Use the second store; moult mirror stop ends the mirror.")
+                place: store, remedy: "Use the second store; \(.stopMirror) ends the mirror.")
         }
         return MirrorRoute(
             MirrorReversal(mapping, from: forward.from.model, to: forward.to.model), of: forward)

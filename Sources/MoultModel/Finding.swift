@@ -28,8 +28,14 @@ public struct Finding: Sendable, Hashable {
     public var place: String
     /// One sentence that says what was found.
     public var message: String
-    /// The action to take next; empty where nothing needs doing.
-    public var remedy: String
+    /// The action to take next, in the words of the library, or of the command line that runs; empty where nothing needs
+    /// doing.
+    public var remedy: String {
+        get { advice.text() }
+        set { advice = Remedy(newValue) }
+    }
+    /// The remedy as a value, which each face renders in its own words.
+    package var advice: Remedy
     /// The first keys of the rows that it is about; empty where it is about no rows.
     public var keys: [Int64] = []
     /// The values of these rows, as literals of SQL; empty unless values were asked for.
@@ -39,10 +45,14 @@ public struct Finding: Sendable, Hashable {
     package static let keyLimit = 10
 
     package init(code: String, severity: Severity, place: String, message: String, remedy: String = "") {
+        self.init(code: code, severity: severity, place: place, message: message, remedy: Remedy(remedy))
+    }
+
+    package init(code: String, severity: Severity, place: String, message: String, remedy: Remedy) {
         self.code = code
         self.severity = severity
         self.place = place
         self.message = message
-        self.remedy = remedy
+        advice = remedy
     }
 }

@@ -8,24 +8,34 @@ public struct MigrationError: Error, Sendable, Hashable {
     public var message: String
     /// The place: a path, `Entity.property`, a table; empty where there is none.
     public var place: String
-    /// One sentence that says what to do next.
-    public var remedy: String
+    /// One sentence that says what to do next, in the words of the library, or of the command line that runs.
+    public var remedy: String {
+        get { advice.text() }
+        set { advice = Remedy(newValue) }
+    }
+    /// The remedy as a value, which each face renders in its own words.
+    package var advice: Remedy
     /// The underlying cause: the words of SQLite or of the system.
     public var cause: String?
 
     /// An error of a kind, with what was found, where, and what to do next.
     public init(_ code: Code, _ message: String, place: String = "", remedy: String, cause: String? = nil) {
+        self.init(code, message, place: place, remedy: Remedy(remedy), cause: cause)
+    }
+
+    package init(_ code: Code, _ message: String, place: String = "", remedy: Remedy, cause: String? = nil) {
         self.code = code
         self.message = message
         self.place = place
-        self.remedy = remedy
+        advice = remedy
         self.cause = cause
     }
 
     /// The remedy for a damaged store, the same everywhere.
-    package static let damagedStoreRemedy =
-        "moult doctor STORE says what helps: moult rollback restores a sound backup; without one, moult salvage copies "
-        + "what is readable into a new store."
+    package static let damagedStoreRemedy: Remedy = """
+        \(.diagnose, .anyStore) says what helps: \(.rollback) restores a sound backup; without one, \(.salvage) copies \
+        what is readable into a new store.
+        """
 
     package static func modelInvalid(_ message: String, place: String, remedy: String) -> MigrationError {
         MigrationError(.modelInvalid, message, place: place, remedy: remedy)
@@ -193,6 +203,26 @@ extension MigrationError {
         // A bug in Moult.
         /// Moult itself is at fault; please report it.
         public static let `internal` = Code("internal", exit: 70)
+
+        /// All codes.
+        package static let all: [Code] = [
+            .usage, .question, .cannotInfer, .stagesInvalid, .incompatibleVersion, .noPath,
+            .storeAhead, .migrationRequired, .storeUnknown, .locked, .planStale, .lossNotAccepted,
+            .wouldReplace, .lockFileMismatch, .unsupported, .codeMissing, .hardLinked, .cloudKit,
+            .deferredWork, .budgetTooSmall, .tooManyAttempts, .insufficientStorage, .dataConflict,
+            .quarantineTooLarge, .readOnly, .mirrorDiverged, .historyTokenExpired, .backupNotFound,
+            .unknownKey, .wrongType, .objectGone, .externalRelationship, .fileNotFound,
+            .fileNotReadable, .notAStore, .storeCorrupted, .sideFileForeign, .metadataInvalid,
+            .modelNotFound, .modelInvalid, .invalidPredicate, .fetchUnsupported,
+            .propertyListInvalid, .backupInvalid, .cancelled, .rulesBroken, .migrationFailed,
+            .policyFailed, .stageFailed, .verificationFailed, .inputOutput, .sqlite, .internal,
+        ]
+
+        /// The code of that name; nil if there is none.
+        package init?(named name: String) {
+            guard let code = Self.all.first(where: { $0.description == name }) else { return nil }
+            self = code
+        }
     }
 }
 

@@ -104,7 +104,11 @@ package struct InspectReport: Sendable {
     package func lines(style: TextStyle) -> [String] {
         let identifiers = snapshot.metadata.versionIdentifiers.filter { !$0.isEmpty }
         var facts = TextTable([.left(""), .left("")])
-        facts.add("version", names.isEmpty ? "not known; name the model with --model" : names.joined(separator: " = "))
+        facts.add(
+            "version",
+            names.isEmpty
+                ? String(advice: "not known; name the model with \(option: .model(nil))")
+                : names.joined(separator: " = "))
         if !identifiers.isEmpty { facts.add("identifiers", identifiers.joined(separator: ", ")) }
         facts.add("framework", snapshot.metadata.framework.map(String.init) ?? "not given")
         facts.add("uuid", snapshot.metadata.uuid)

@@ -68,3 +68,14 @@ extension String {
         place.isEmpty ? printableLines : replacing(place, with: place.printable).printableLines
     }
 }
+
+extension MigrationError {
+    /// Creates the error itself, or one that stands for an error of another type.
+    package init(any error: any Error) {
+        self =
+            error as? MigrationError
+            ?? MigrationError(
+                .internal, "Moult failed in an unknown way.", remedy: "Please report this.",
+                cause: String(describing: error))
+    }
+}

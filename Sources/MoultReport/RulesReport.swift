@@ -72,38 +72,3 @@ extension RuleReport {
         return lines.isEmpty ? [] : ["Rules \(moment.printable):"] + lines
     }
 }
-
-extension Quarantine.Entry {
-    package var document: JSONValue {
-        get throws {
-            [
-                "id": .integer(id), "run": .string(run), "time": .string(time), "entity": .string(object.entity),
-                "pk": .integer(object.key), "reason": .string(object.reason), "by": .string(object.origin),
-                "object": try JSONValue(
-                    parsing: Array(object.object.utf8), place: "quarantine \(id)", code: .metadataInvalid),
-            ]
-        }
-    }
-
-    /// The object for a person: where it was and why it left, then a property a line.
-    package func lines(style: TextStyle) throws -> [String] {
-        let properties = try document["object"]?.members ?? []
-        var table = TextTable([.left(""), .left("")])
-        for property in properties { table.add("  \(property.key)", Self.text(property.value)) }
-        return [
-            style.bold("\(object.entity.printable) \(object.key)"),
-            "removed \(time) by \(object.origin.printable), run \(run.printable)", object.reason.printable,
-        ] + table.lines(style: style)
-    }
-
-    private static func text(_ value: JSONValue) -> String {
-        // Links that led to the object, which it does not know of itself.
-        if let links = value.array {
-            return links.map { "\($0["from"]?.string ?? "") by \($0["relationship"]?.string ?? "")" }
-                .joined(separator: ", ")
-        }
-        if let list = value["toMany"]?.array { return list.compactMap(\.string).joined(separator: ", ") }
-        guard let held = value["toOne"] ?? value["value"], held != .null else { return "nil" }
-        return held.string ?? held.compact
-    }
-}

@@ -46,6 +46,6 @@ extension Connection {
     private static func wrongQuery(_ message: String) -> MigrationError {
         MigrationError(
             .usage, message,
-            remedy: "Give one SELECT. moult views STORE prints the views with their columns.")
+            remedy: "Give one SELECT. \(.views, .anyStore) prints the views with their columns.")
     }
 }

@@ -158,7 +158,7 @@ extension Connection {
         guard try integer("PRAGMA writable_schema") == 1 else {
             throw MigrationError(
                 .unsupported, "SQLite does not allow this connection to edit its schema.", place: path,
-                remedy: "Migrate with --normalise, which rebuilds the table.")
+                remedy: "Migrate with \(option: .normalise), which rebuilds the table.")
         }
         try run(sql)
         guard changes == 1 else {

@@ -67,7 +67,7 @@ extension MigrationError {
         }
     }
 
-    private static func words(of primary: Int32) -> (Code, String, String) {
+    private static func words(of primary: Int32) -> (Code, String, Remedy) {
         switch primary {
         case SQLITE_NOTADB:
             (.notAStore, "The file is not a SQLite database.", "Name a Core Data store.")

@@ -73,14 +73,14 @@ package struct IndexCount: Sendable, Equatable {
             : "The index \(index) does not match its table: it lists \(listed)."
     }
 
-    package var remedy: String {
-        isDamage ? MigrationError.damagedStoreRemedy : "moult repair makes it again."
+    package var remedy: Remedy {
+        isDamage ? MigrationError.damagedStoreRemedy : "\(.repair) makes it again."
     }
 
     /// The refusal of a store that has such an index.
     package func refusal(_ store: String) -> MigrationError {
         MigrationError(
             .storeCorrupted, "The database is damaged. \(message)", place: store,
-            remedy: isDamage ? remedy : "moult repair --only indexes makes the index again.")
+            remedy: isDamage ? remedy : "\(.repair, .only(["indexes"])) makes the index again.")
     }
 }

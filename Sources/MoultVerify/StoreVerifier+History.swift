@@ -21,7 +21,7 @@ extension StoreVerifier {
         return try violation(
             count(rows), "history-change", .error, place: changes.table, "change of persistent history belongs",
             plural: "changes of persistent history belong", "to no transaction or to no object.",
-            "No app sees them: moult repair removes them."
+            "No app sees them: \(.repair) removes them."
         ).map { [try $0.naming(keys(rows))] } ?? []
     }
 
@@ -36,7 +36,7 @@ extension StoreVerifier {
             return try violation(
                 count(rows), "history-text", .error, place: "\(transactions.table).\(column)",
                 "transaction of persistent history names", plural: "transactions of persistent history name",
-                "a text that is not there.", "moult repair clears these references."
+                "a text that is not there.", "\(.repair) clears these references."
             )?.naming(keys(rows))
         }
     }

@@ -87,7 +87,7 @@ package struct StoreVerifier {
                 finding(
                     "index-damaged", .error, place: fault.index.name,
                     "The index \(fault.index.name) does not match its table: searches by it miss rows or find others. "
-                        + "SQLite says: \(fault.message).", "moult repair makes it again.")
+                        + "SQLite says: \(fault.message).", "\(.repair) makes it again.")
             } + stale.map { finding("index-damaged", .error, place: $0.index, $0.message, $0.remedy) }
     }
 
@@ -110,7 +110,7 @@ package struct StoreVerifier {
                     "schema-differs", .warning, place: object.name,
                     "The \(object.kind) \(object.name) is not as a fresh store has it: "
                         + "\((sql ?? "").withoutSQLLiterals()) instead of \(object.sql.withoutSQLLiterals())",
-                    "Harmless after a migration in place; one with --normalise makes it anew.")
+                    "Harmless after a migration in place; one with \(option: .normalise) makes it anew.")
             }
             return nil
         }
@@ -162,11 +162,11 @@ package struct StoreVerifier {
                 }
                 // Core Data numbers them with the first transaction.
                 let isEmpty = try connection.integer("SELECT 1 FROM \(table(entity.table)) LIMIT 1") == nil
-                return isEmpty ? nil : unnumbered(entity, "moult repair gives persistent history its number.")
+                return isEmpty ? nil : unnumbered(entity, "\(.repair) gives persistent history its number.")
             }
     }
 
-    private func unnumbered(_ entity: StoreShape.EntityNumber, _ remedy: String) -> Finding {
+    private func unnumbered(_ entity: StoreShape.EntityNumber, _ remedy: Remedy) -> Finding {
         finding(
             "entity-number", .error, place: entity.name,
             "Z_PRIMARYKEY does not number \(entity.name) \(entity.number).", remedy)
@@ -180,13 +180,13 @@ package struct StoreVerifier {
             return finding(
                 "key-counter", .error, place: entity.name,
                 "Z_PRIMARYKEY holds no number of keys of \(entity.name) that another one follows.",
-                "\(next) would get no key: moult repair sets the counter right.")
+                "\(next) would get no key: \(.repair) sets the counter right.")
         }
         guard max < highest else { return nil }
         return finding(
             "key-counter", .error, place: entity.name,
             "Z_PRIMARYKEY counts \(Quantity.count(max, "key")) of \(entity.name), but the highest is \(highest).",
-            "\(next) would get a key that is taken: moult repair sets the counter right.")
+            "\(next) would get a key that is taken: \(.repair) sets the counter right.")
     }
 
     /// Every row belongs to an entity of its table.
@@ -197,7 +197,7 @@ package struct StoreVerifier {
             return try violation(
                 count(rows), "stranger", .error, place: name, "row of \(name) belongs",
                 plural: "rows of \(name) belong",
-                "to no entity of that table.", "moult repair gives them the number of an entity of it."
+                "to no entity of that table.", "\(.repair) gives them the number of an entity of it."
             )?.naming(keys(rows))
         }
     }
@@ -221,7 +221,7 @@ package struct StoreVerifier {
             return try violation(
                 count(rows), "dangling-reference", .error, place: reference.place, "object refers",
                 plural: "objects refer", "through \(reference.place) to an object that is not there.",
-                "moult repair clears these references."
+                "\(.repair) clears these references."
             )?.naming(keys(rows, key))
         }
     }
@@ -239,7 +239,7 @@ package struct StoreVerifier {
             return try violation(
                 count(rows), "inverse-disagrees", .error, place: pair.place, "object refers", plural: "objects refer",
                 "through \(pair.place) to an object that does not refer back.",
-                "moult repair makes the two sides agree."
+                "\(.repair) makes the two sides agree."
             )?.naming(keys(rows))
         }
     }
@@ -263,7 +263,7 @@ package struct StoreVerifier {
         return try violation(
             count(rows), "inverse-one-sided", .note, place: pair.place, "object refers", plural: "objects refer",
             "through \(pair.place), and the inverse is empty in every row: the app has never written it.",
-            "They are kept as they are; moult repair --only one-sided sets the inverse."
+            "They are kept as they are; \(.repair, .only(["one-sided"])) sets the inverse."
         )?.naming(keys(rows))
     }
 
@@ -293,7 +293,7 @@ package struct StoreVerifier {
             return try violation(
                 count(rows), "pair-repeated", .warning, place: pairs.place, "pair of \(pairs.place) is",
                 plural: "pairs of \(pairs.place) are", "stored more often than once.",
-                "moult repair keeps the first row of each."
+                "\(.repair) keeps the first row of each."
             )?.naming(keys(rows, pairs.columns[0]))
         }
     }
@@ -323,7 +323,7 @@ package struct StoreVerifier {
             return try violation(
                 count, "not-unique", .error, place: constraint.place, "value of \(constraint.place) occurs",
                 plural: "values of \(constraint.place) occur", "more than once.",
-                "Merge or change the objects that share a value; moult repair keeps the first of them."
+                "Merge or change the objects that share a value; \(.repair) keeps the first of them."
             )?.naming(repeated(constraint))
         }
     }
@@ -373,7 +373,7 @@ package struct StoreVerifier {
     ///   - rest: the rest of the sentence.
     func violation(
         _ count: Int64?, _ code: String, _ severity: Finding.Severity, place: String, _ one: String, plural: String,
-        _ rest: String, _ remedy: String
+        _ rest: String, _ remedy: Remedy
     ) -> Violation? {
         guard let count, count > 0 else { return nil }
         let message = "\(Quantity.count(count, one, plural: plural)) \(rest)"
@@ -381,7 +381,7 @@ package struct StoreVerifier {
     }
 
     private func finding(
-        _ code: String, _ severity: Finding.Severity, place: String, _ message: String, _ remedy: String
+        _ code: String, _ severity: Finding.Severity, place: String, _ message: String, _ remedy: Remedy
     ) -> Finding {
         Finding(code: code, severity: severity, place: place, message: message, remedy: remedy)
     }

@@ -108,8 +108,8 @@ package struct ValueVerifier {
             message: "\(count) value\(count == 1 ? "" : "s") of \(column.place) cannot be read as "
                 + "\(column.typeName): \(found).",
             remedy:
-                "Set \(count == 1 ? "it" : "them") again in the app or in SQL; moult dump shows what is stored, and "
-                + "moult validate --values prints it here.")
+                "Set \(count == 1 ? "it" : "them") again in the app or in SQL; \(.dump) shows what is stored, and "
+                + "\(.validate, .values) prints it here.")
         (finding.keys, finding.values) = (keys, values)
         return finding
     }

@@ -1,4 +1,5 @@
 import MoultBrowse
+import MoultCommands
 import MoultModel
 import MoultSystem
 
@@ -15,10 +16,11 @@ func say(_ text: String, on stream: Int32) { _ = text.withCString { write(stream
 do {
     let document = try JSONValue(
         parsing: Array((CommandLine.arguments.dropFirst().first ?? "").utf8), place: "the argument", code: .usage)
-    guard let settings = Site.Settings(document) else {
+    guard var settings = Site.Settings(document) else {
         throw MigrationError(
             .usage, "moult-browse is started by another program.", remedy: "Run moult browse STORE in its place.")
     }
+    settings.words = CommandWords(store: settings.store, model: settings.models)
     signal(SIGPIPE, SIG_IGN)
     let wait = Interruption.heard()
     let listening = try ListeningSocket(port: UInt16(clamping: document["port"]?.integer ?? 0))

@@ -19,8 +19,8 @@ extension FuzzSeeds {
         try POSIXSystem().write(pages, to: path)
         switch reader {
         case .plan:
-            let prepared = try PreparedMigration(path, versions: forum())
-            return [Array(PlanReport(prepared).document.indented.utf8)]
+            let session = try StoreSession(StoreRequest(path, .plan), StoreSession.Context(forum()))
+            return [Array(try session.plan().document.indented.utf8)]
         case .journal: return [Array(journal.utf8), Array(journalOfRollback.utf8)]
         case .runs: return [Array(runs.utf8), Array(runs.utf8.dropLast(40))]
         case .manifest: return try manifests(path, pages)

@@ -98,7 +98,7 @@ struct FuzzSidecar: Sendable {
 
     /// A plan that somebody has kept.
     func plan(_ bytes: [UInt8]) throws {
-        let plan = try KeptPlan(json: bytes, place: "plan.json")
+        let plan = try StorePlan(json: bytes, place: "plan.json")
         expectUsefulErrors { try plan.checkCode(MigrationRegistry()) }
         expectUsefulErrors { try plan.check(prepared) }
     }

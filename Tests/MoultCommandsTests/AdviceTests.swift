@@ -175,32 +175,4 @@ struct AdviceTests {
         let now = try other.run(Tool.path, ["status", "forum.sqlite", "--json"] + model).document
         #expect(now["version"] as? String == "Forum")
     }
-
-    @Test func `every command in the sources names a verb and options that it has`() throws {
-        let sources = packageRoot.appendingPathComponent("Sources")
-        let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
-        var checked = 0
-        for case let file as URL in files where file.pathExtension == "swift" {
-            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
-                guard line.contains("\""), !line.trimmingCharacters(in: .whitespaces).hasPrefix("//") else { continue }
-                for piece in line.components(separatedBy: "moult ").dropFirst() {
-                    let words = piece.split { !($0.isLetter || $0 == "-") }.map(String.init)
-                    guard var verb = Verb.all.first(where: { $0.name == words.first }),
-                        piece.hasPrefix(verb.name)
-                    else { continue }
-                    if let inner = verb.subverbs.first(where: { words.dropFirst().first == $0.name }) { verb = inner }
-                    // Up to the next command on the line.
-                    for word in piece.split(separator: " ") where word.hasPrefix("--") {
-                        let name = word.dropFirst(2).prefix { $0.isLetter || $0 == "-" }
-                        guard !name.isEmpty, !verb.isGroup else { continue }
-                        checked += 1
-                        #expect(
-                            verb.options.contains { $0.name == name },
-                            "\(file.lastPathComponent): \(verb.name) --\(name)")
-                    }
-                }
-            }
-        }
-        #expect(checked > 40)
-    }
 }

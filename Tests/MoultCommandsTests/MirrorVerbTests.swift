@@ -55,4 +55,30 @@ import Testing
         #expect(nowhere.exit == 4)
         #expect(try Self.error(nowhere, "code") == "fileNotFound")
     }
+
+    @Test func `the record keeps the request, and one of an earlier version of Moult is still read`() throws {
+        let moult = try begun()
+        let path = moult.folder.path + "/forum.sqlite.moult/mirror.json"
+        let json = try Data(contentsOf: URL(fileURLWithPath: path))
+        var record = try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
+        let request = try #require(record["request"] as? [String: Any])
+        let models = try #require(request["models"] as? [String: Any])
+        let model = try #require(models["path"] as? String)
+        #expect(model.hasPrefix("/") && model.hasSuffix("/Forum.xcdatamodeld"))
+        #expect(record["input"] == nil)
+        record["request"] = nil
+        record["input"] = ["model": model, "cloudkit": ""]
+        try JSONSerialization.data(withJSONObject: record).write(to: URL(fileURLWithPath: path))
+        let sync = try moult("mirror", "sync", "forum.sqlite", "--all", "--json")
+        #expect(sync.exit == 0, "\(sync.errors)")
+        #expect(try sync.document["inserted"] as? Int == 0)
+        // What is no request is refused, and nothing is written.
+        record["input"] = nil
+        record["request"] = ["store": 1]
+        let broken = try JSONSerialization.data(withJSONObject: record)
+        try broken.write(to: URL(fileURLWithPath: path))
+        let refused = try moult("mirror", "sync", "forum.sqlite", "--json")
+        #expect(try Self.error(refused, "code") == "metadataInvalid")
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == broken)
+    }
 }

@@ -120,11 +120,11 @@ struct RegistryTests {
         #expect(try moult.listing() == before)
     }
 
-    @Test func `only a plan that names missing code is answered with the program that would have it`() {
-        let missing = MigrationError(.codeMissing, "The policy P is not here.", place: "P", remedy: "Register it.")
-        #expect(missing.withSnippet.remedy.hasPrefix("Register it."))
-        #expect(missing.withSnippet.remedy.contains("await MoultCommand.main(registry)"))
-        let other = MigrationError(.unsupported, "No.", remedy: "Do not.")
-        #expect(other.withSnippet == other)
+    @Test func `only a plan that names missing code is answered with the program that would have it`() throws {
+        let text = CommandWords().text(.code("P"))
+        #expect(text.contains("await MoultCommand.main(registry)") && text.contains("with P"))
+        let moult = try StoreVerbTests.besideForumStore()
+        let other = try moult.run(Tool.path, ["migrate", "missing.sqlite", "--model", "Forum.xcdatamodeld"])
+        #expect(other.exit == 4 && !other.errors.contains("MoultCommand.main"), "\(other)")
     }
 }

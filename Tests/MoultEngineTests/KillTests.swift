@@ -53,7 +53,7 @@ private struct KillTrial {
 
     /// Six of them share the time.
     func run() throws {
-        var outcomes: [Recovery.Outcome: Int] = [:]
+        var outcomes: [RecoveryOutcome: Int] = [:]
         var done = 0
         for kill in Tier.faults.rounds(quick: 3, full: 100, sharedBy: 6) {
             outcomes[try killOnce(atCommit: kill % 2 == 1), default: 0] += 1
@@ -63,7 +63,7 @@ private struct KillTrial {
         print("KillTests: \(verb): \(done) kills, healed as: \(counts)")
     }
 
-    private func killOnce(atCommit: Bool) throws -> Recovery.Outcome {
+    private func killOnce(atCommit: Bool) throws -> RecoveryOutcome {
         try reset()
         let child = try EngineChild(verb, fixture.store)
         if atCommit { child.wait(for: "commit") }

@@ -210,7 +210,9 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: store + ".moult/backups"))
         let foreseen = try prepared.foreseenLosses()
         #expect(foreseen.map(\.fate) == [.refused])
-        let report = PlanReport(prepared, losses: foreseen)
+        let report = try StoreSession(
+            StoreRequest(store, .plan), StoreSession.Context(versions, registry: registry(mappings))
+        ).plan()
         #expect(report.lines(style: .plain).contains { $0.contains("10 values of Item.price are lost") })
         #expect(report.document["losses"]?.array?.first?["count"]?.integer == 10)
         #expect(

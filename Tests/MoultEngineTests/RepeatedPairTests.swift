@@ -101,7 +101,7 @@ struct RepeatedPairTests {
         #expect(found.map(\.message) == ["4 pairs of Note.tags are stored more often than once."])
         #expect(found.first?.keys == [2, 2, 3, 4] && !audit.isSound)
         let repair = try StoreRepair(path, at: versions.versions[0])
-        #expect(repair.found.findings.map { "\($0.rule) \($0.place) \($0.count)" } == ["duplicates Note.tags 4"])
+        #expect(repair.found.faults.map { "\($0.rule) \($0.place) \($0.count)" } == ["duplicates Note.tags 4"])
         let outcome = try Migrator().run(#require(repair.migration), on: path)
         #expect(outcome.quarantined == 0)
         #expect(try shell(Self.rows) == Self.once)

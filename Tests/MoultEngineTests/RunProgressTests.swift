@@ -138,9 +138,9 @@ struct RunProgressTests {
         func die(_ count: Int) throws {
             for number in 0..<count {
                 try history.append(
-                    RunRecord(
-                        run: "\(number)", operation: .migrate, result: .undone, from: "1", to: "2", startedAt: "then",
-                        endedAt: "then", seconds: 0, backup: nil, rows: 0, bytes: 0, error: nil))
+                    StoreRun(
+                        run: "\(number)", operation: .migrate, result: .undone, from: "1", to: "2", startTime: "then",
+                        endTime: "then", seconds: 0, backup: nil, rows: 0, bytes: 0, error: nil))
             }
         }
         let before = try store.contents()

@@ -123,7 +123,9 @@ struct StageTests {
         defer { withExtendedLifetime(folder) {} }
         var registry = Self.registry(after: ["count": StepCode { _ in }])
         registry.stages[0].after[0].undo = "The counter is set back."
-        let report = PlanReport(try Self.prepare(path, registry))
+        let report = try StoreSession(
+            StoreRequest(path, .plan), StoreSession.Context(FlightVersions.make(), registry: registry)
+        ).plan()
         let text = report.lines(style: .plain).joined(separator: "\n")
         let parts = [
             "V1 → V2 → V3", "3 passes", "V1 → V2  inferred", "V2 → V3  inferred, stage decompose",

@@ -169,7 +169,7 @@ struct FleetRunTests {
     func `a store on a file system that machines share is refused, with what to do; one on a disk is not`() throws {
         for type in ["nfs", "nfs4", "lustre", "cifs", "ceph", "9p", "fuse.sshfs"] {
             let refusal = try #require(SharedFileSystem.refusal(of: entry(1), on: type))
-            #expect(refusal.message.contains(type) && refusal.remedy.contains("moult validate"))
+            #expect(refusal.message.contains(type) && refusal.remedy.contains("Project.validate("))
         }
         for type in ["ext4", "xfs", "btrfs", "tmpfs", "overlay", "zfs", ""] {
             #expect(SharedFileSystem.refusal(of: entry(1), on: type) == nil)

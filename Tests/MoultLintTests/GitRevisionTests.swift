@@ -116,7 +116,7 @@ struct GitRevisionTests {
         try FileManager.default.copyItem(atPath: model, toPath: copy)
         let error = try error("HEAD", copy)
         #expect(error.code == .modelNotFound && error.exitCode == 4)
-        #expect(error.remedy.contains("leave --since out"))
+        #expect(error.remedy.contains("leave the argument since out"))
     }
 
     @Test func `an unknown revision, no common ancestor and no repository are errors with the next step`() throws {

@@ -105,7 +105,7 @@ import Testing
         var pass = MigrationPass(older: older, newer: newer, olderPosition: 0, newerPosition: 1, work: .none)
         pass.style = style
         let loss = MigrationLoss(.rows, .dropped, entity: "Cat", version: "V2")
-        let text = LossRemedy(loss, of: pass, older.model).text
+        let text = LossRemedy(loss, of: pass, older.model).advice.text()
         let words =
             switch style {
             case .mapping: "EntityMapping(from: \"Cat\""

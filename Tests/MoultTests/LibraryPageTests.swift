@@ -174,7 +174,7 @@ import Testing
         try bytes.write(to: url)
         let salvage = try await project.salvage(store, into: folder + "/saved.sqlite")
         #expect(salvage.version == "Forum")
-        #expect(salvage.notes.first == "The store is of version Forum, by its metadata.")
+        #expect(salvage.reason == "The store is of version Forum, by its metadata.")
         #expect(try SQLiteShell.run(salvage.store, "SELECT count(*) FROM ZPOST") == "6\n")
     }
 

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Moult
+import Synchronization
 import TestSupport
 import Testing
 
@@ -64,6 +65,28 @@ import Testing
         #expect(other.versionNames == ["Forum 2", "Forum 3"])
     }
 
+    @Test(arguments: [false, true])
+    func `a plan that was kept says what it said, and is equal`(defers: Bool) async throws {
+        var options = RunOptions()
+        options.defersWork = defers
+        let plan = try await project.plan(for: forum.path, options: options, withSQL: true)
+        let kept = try StorePlan(json: plan.json)
+        #expect(kept == plan && kept.json == plan.json && kept.description == plan.description)
+        let coded = try JSONDecoder().decode([StorePlan].self, from: JSONEncoder().encode([plan]))
+        #expect(coded == [plan])
+        #expect(plan.longestUnit != nil && kept.longestUnit == plan.longestUnit)
+        // SQLite reads the members.
+        let quoted = "'\(plan.json.replacingOccurrences(of: "'", with: "''"))'"
+        let read = try SQLiteShell.run(
+            ":memory:",
+            """
+            SELECT \(quoted) ->> 'from', \(quoted) ->> 'to', json_array_length(\(quoted), '$.statements'),
+                (SELECT sum(value ->> 'rows') FROM json_each(\(quoted), '$.entities'))
+            """)
+        let rows = plan.rowCounts.values.reduce(0, +)
+        #expect(read == "\(plan.from)|\(plan.to)|\(plan.sql.count)|\(rows)\n")
+    }
+
     @Test func `a text that is no plan is refused`() {
         for text in ["", "{}", "{\"format\": 1}", "[1]"] {
             let error = #expect(throws: MigrationError.self) { try StorePlan(json: text) }
@@ -98,7 +121,7 @@ import Testing
         #expect(try await project.backups(of: forum.path).map(\.version) == ["Forum", "Forum 2"])
         _ = try await project.rollback(forum.path, to: "Forum").report
         #expect(try forum.sql("SELECT count(*) FROM ZTHREAD") == "6")
-        #expect(try await project.history(of: forum.path).map(\.operation) == ["migrate", "migrate", "rollback"])
+        #expect(try await project.history(of: forum.path).map(\.operation) == [.migrate, .migrate, .rollback])
     }
 
     @Test func `a backup whose manifest cannot be read is listed with its error, and is not used`() async throws {
@@ -119,6 +142,25 @@ import Testing
             let error = await #expect(throws: MigrationError.self) { try await use() }
             #expect(error?.code == .backupInvalid)
         }
+    }
+
+    @Test func `records of the history that cannot be read are counted in the log of the call`() async throws {
+        _ = try await project.migrate(forum.path).report
+        let runs = URL(fileURLWithPath: forum.path + ".moult/runs.jsonl")
+        try (try Data(contentsOf: runs) + Data("{\"format\": 1, \"run".utf8)).write(to: runs)
+        let lines = Mutex<[String]>([])
+        var project = project
+        project.logger = { line in lines.withLock { $0.append(line.description) } }
+        #expect(try await project.history(of: forum.path).map(\.operation) == [.migrate])
+        #expect(lines.withLock { $0 }.first?.contains("1 record of the history of runs cannot be read") == true)
+    }
+
+    @Test func `a repair of tables says that the rows are left for the next one`() async throws {
+        _ = try forum.sql("ALTER TABLE ZPOST DROP COLUMN ZTEXT")
+        let rehearsal = try await project.repair(forum.path, isRehearsal: true).report
+        #expect(rehearsal.leavesRows && rehearsal.run == nil && rehearsal.faults.map(\.rule) == [.columns])
+        #expect(try await project.repair(forum.path).report.leavesRows)
+        #expect(try await !project.repair(forum.path).report.leavesRows)
     }
 
     @Test func `a store without a file is an error with its code`() async throws {

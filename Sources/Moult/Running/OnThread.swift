@@ -1,3 +1,5 @@
+import MoultModel
+import MoultReport
 import MoultSystem
 
 /// Does work that blocks on a thread of its own, for which a task waits.

@@ -1,4 +1,6 @@
 import MoultEngine
+import MoultModel
+import MoultReport
 import Synchronization
 
 /// A run on a store that has begun: its progress, and its report when it has ended.
@@ -31,7 +33,7 @@ public struct StoreTask<Report: Sendable>: Sendable {
                 let observer = MigrationObserver(
                     onProgress: { progress in
                         if let message = progress.message { log(message) }
-                        reached.pass(progress) { continuation.yield(RunProgress($0)) }
+                        reached.pass(progress) { continuation.yield($0) }
                     }, isCancelled: isCancelled)
                 do {
                     return try body(observer)

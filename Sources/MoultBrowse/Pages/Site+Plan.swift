@@ -95,7 +95,7 @@ extension Site {
         case "migrate":
             let plan = try await project().plan(for: store, options: options)
             if let refusal = plan.refusal, !plan.canBeConfirmed {
-                throw MigrationError(MigrationError.Code.usage, refusal.message, remedy: refusal.remedy)
+                throw MigrationError(.usage, refusal.message, remedy: refusal.remedy)
             }
             let consent: HTML =
                 plan.losses.isEmpty
@@ -145,5 +145,5 @@ extension Site {
 
 extension StorePlan {
     /// Whether nothing stands in the way but losses that a person has to accept.
-    fileprivate var canBeConfirmed: Bool { refusal.map { $0.code == "lossNotAccepted" } ?? true }
+    fileprivate var canBeConfirmed: Bool { refusal.map { $0.code == .lossNotAccepted } ?? true }
 }

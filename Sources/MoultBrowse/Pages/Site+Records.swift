@@ -32,7 +32,7 @@ extension Site {
             let losses: [HTML] = run.losses.map { "<li>\($0.sentence)</li>" }
             let lost: HTML = losses.isEmpty ? "" : "<ul>\(losses)</ul>"
             return """
-                <th scope="row">\(run.startedAt?.words ?? "")</th><td>\(run.operation)</td>\
+                <th scope="row">\(run.startedAt?.words ?? "")</th><td>\(run.operation.rawValue)</td>\
                 <td>\(run.result.rawValue)\(run.error.map { ": \($0)" } ?? "")\(lost)</td>\
                 <td><bdi>\(run.from)</bdi> → <bdi>\(run.to)</bdi></td><td class="number">\(Quantity.count(run.rows))</td>\
                 <td class="number">\(Quantity.duration(run.duration / .seconds(1)))</td><td>\(run.backup ?? "")</td>

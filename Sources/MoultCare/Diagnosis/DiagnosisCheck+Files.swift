@@ -10,13 +10,13 @@ extension DiagnosisCheck {
         guard let error = site.obstacle else { return [] }
         // Where its folder cannot be entered neither can that of the backups.
         let backup = (try? site.newestGoodBackup()) ?? nil
-        let restore = backup.map { "moult rollback \(site.typed) --to \($0.name.shellQuoted)" }
-        let remedy: String
+        let restore: Remedy? = backup.map { "\(.rollback, site.store, .to($0.name))" }
+        let remedy: Remedy
         switch error.code {
-        case .fileNotFound, .metadataInvalid: remedy = restore ?? error.remedy
+        case .fileNotFound, .metadataInvalid: remedy = restore ?? error.advice
         case .storeCorrupted: remedy = restore ?? site.salvage
-        case .notAStore where backup != nil: remedy = restore ?? error.remedy
-        default: remedy = error.remedy
+        case .notAStore where backup != nil: remedy = restore ?? error.advice
+        default: remedy = error.advice
         }
         return [site.finding("store-unreadable", .error, "\(error.message)\(cause(error))", remedy)]
     }
@@ -63,7 +63,7 @@ extension DiagnosisCheck {
             try Preflight.checkFile(site.path, site.system)
             return []
         } catch let error as MigrationError {
-            return [site.finding("cannot-be-changed", .error, place: error.place, error.message, error.remedy)]
+            return [site.finding("cannot-be-changed", .error, place: error.place, error.message, error.advice)]
         }
     }
 
@@ -76,7 +76,7 @@ extension DiagnosisCheck {
             findings.append(
                 site.finding(
                     "store-in-use", .warning, "\(names.joined(separator: ", ")) has the store open.",
-                    "Close it before a migration. moult backup create \(site.typed) works anyway."
+                    "Close it before a migration. \(.makeBackup, site.store) works anyway."
                 ))
         }
         guard try site.system.exists(site.sidecar.lock), try site.system.lock(site.sidecar.lock) == nil else {
@@ -93,7 +93,7 @@ extension DiagnosisCheck {
                 isStopped ? "\(who)\(since). It is stopped. Its lock is never taken from it." : "\(who)\(since).",
                 isStopped
                     ? "kill -CONT \(process.map(String.init) ?? "") continues it; kill ends it, and the store stays whole."
-                    : "Wait for it to end, then moult status \(site.typed)."))
+                    : "Wait for it to end, then \(.status, site.store)."))
         return findings
     }
 

@@ -20,7 +20,7 @@ extension DiagnosisCheck {
         guard let version = site.version, site.isSound else { return [] }
         let (found, indexes) = try repairs(site, version)
         // An audit counts what is next to the store, whether it may be repaired or not.
-        let rules = Set(found.findings.map(\.rule)).subtracting([.externalFiles])
+        let rules = Set(found.faults.map(\.rule)).subtracting([.externalFiles])
         let audit = try StoreAudit(
             site.path, model: version.model, requiring: version, full: true, indexes: indexes, system: site.system)
         // A check of its own finds those.
@@ -33,7 +33,7 @@ extension DiagnosisCheck {
         let schema = Dictionary(
             audit.findings.filter { $0.severity == .error }.map { ($0.place, $0) }, uniquingKeysWith: { one, _ in one })
         // An index without rows makes nothing slow.
-        let faults = found.findings.filter { $0.rule != .indexes || $0.count > 0 || schema[$0.place] != nil }
+        let faults = found.faults.filter { $0.rule != .indexes || $0.count > 0 || schema[$0.place] != nil }
         return faults.filter { $0.rule != .externalFiles }.map { site.finding($0, schema[$0.place]) } + remarks + others
     }
 
@@ -61,10 +61,10 @@ extension DiagnosisCheck {
         }
         return lost.map { changed in
             var finding = site.finding(
-                "fewer-objects", .warning, place: changed.entity,
-                "\(Quantity.count(changed.deleted, "object")) of \(changed.entity) in the backup \(backup.name) "
+                "fewer-objects", .warning, place: changed.entityName,
+                "\(Quantity.count(changed.deleted, "object")) of \(changed.entityName) in the backup \(backup.name) "
                     + "\(changed.deleted == 1 ? "is" : "are") not in the store.",
-                "moult rollback \(site.typed) --to \(backup.name.shellQuoted), if the app did not delete them")
+                "\(.rollback, site.store, .to(backup.name)), if the app did not delete them")
             finding.keys = changed.deletedKeys
             return finding
         }
@@ -90,8 +90,8 @@ extension DiagnosisCheck {
 
 extension DiagnosisSite {
     /// - Parameter error: what an audit says of the same place.
-    fileprivate func finding(_ fault: RepairReport.Finding, _ error: Finding?) -> Finding {
-        let repair = "moult repair \(typed)\(anyModel) --dry-run"
+    fileprivate func finding(_ fault: RepairReport.Fault, _ error: Finding?) -> Finding {
+        let repair: Remedy = "\(.repair, with: [store] + anyModel + [.dryRun])"
         switch fault.rule {
         case .history where fault.keys.isEmpty:
             return finding(

@@ -15,7 +15,7 @@ extension DiagnosisCheck {
                 site.finding(
                     "run-paused", .warning, place: site.sidecar.journal,
                     "The migration from \(journal.from) to \(journal.to) waits for its next call. The store is "
-                        + "unchanged.", "moult migrate \(site.typed) --model MODEL\(site.wanted) --budget 1min")
+                        + "unchanged.", "\(.migrate, with: site.wanted + [.budget("1min")])")
             ]
         }
         let outside = journal.leftOutside.map { " \($0)" } ?? ""
@@ -25,18 +25,18 @@ extension DiagnosisCheck {
                     "run-unfinished", .warning, place: site.sidecar.journal,
                     "The run \(journal.run), which restores the backup \(journal.backup ?? ""), began at "
                         + "\(journal.startedAt) and has not ended. The file is the restored store, or what was "
-                        + "there before.", "moult resume \(site.typed), which says which")
+                        + "there before.", "\(.recover, site.store), which says which")
             ]
         }
         let attempts = try Attempts.deaths(
             from: journal.from, to: journal.to, journal.operation, site.sidecar, site.system)
-        let again = attempts + 1 >= site.migrator.options.maximumAttempts ? " --again" : ""
+        let again: [Remedy.Setting] = attempts + 1 >= site.migrator.options.maximumAttempts ? [.again] : []
         return [
             site.finding(
                 "run-unfinished", .warning, place: site.sidecar.journal,
                 "The run \(journal.run), from \(journal.from) to \(journal.to), began at \(journal.startedAt) and has not "
                     + "ended. The store is whole.\(outside)",
-                "moult resume \(site.typed)\(site.versions == nil ? "" : " --model MODEL")\(again)")
+                "\(.recover, with: [site.store] + (site.versions == nil ? [] : [.model("MODEL")]) + again)")
         ]
     }
 
@@ -47,7 +47,7 @@ extension DiagnosisCheck {
             findings.append(
                 site.finding(
                     "history-unreadable", .warning, place: site.sidecar.runs, unreadable.sentence,
-                    "moult log \(site.typed) prints what is known in words"))
+                    "\(.log, site.store) prints what is known in words"))
         }
         let journal = site.sidecar.journal + ".unreadable"
         if try site.system.exists(journal) {
@@ -74,7 +74,7 @@ extension DiagnosisCheck {
                 site.finding(
                     "last-run-failed", .warning, place: site.sidecar.runs,
                     "The last run, from \(last.from) to \(last.to), \(last.result == .undone ? "died" : "failed")\(why) "
-                        + "The store is unchanged.", "moult log \(site.typed)")
+                        + "The store is unchanged.", "\(.log, site.store)")
             ]
         }
         let words =
@@ -89,9 +89,8 @@ extension DiagnosisCheck {
                 "never-completes", .error, place: site.sidecar.runs,
                 "The last \(Quantity.count(failed.count, "run")) failed, \(died) of them because the process died\(why) \(words)",
                 died > 0
-                    ? "moult migrate \(site.typed) --model MODEL\(site.wanted) --stop-at-each-version"
-                        + (isRefused ? " --again" : "")
-                    : "moult migrate \(site.typed) --model MODEL\(site.wanted) --dry-run")
+                    ? "\(.migrate, with: site.wanted + [.stopAtEachVersion] + (isRefused ? [.again] : []))"
+                    : "\(.migrate, with: site.wanted + [.dryRun])")
         ]
     }
 
@@ -108,7 +107,7 @@ extension DiagnosisCheck {
                 site.finding(
                     "leftovers", .note, place: first,
                     "A process that died has left \(own.count) unfinished \(own.count == 1 ? "file" : "files"): "
-                        + "\(own.map(Path.name(of:)).joined(separator: ", ")).", "moult resume \(site.typed)"))
+                        + "\(own.map(Path.name(of:)).joined(separator: ", ")).", "\(.recover, site.store)"))
         }
         if let first = beside.first {
             findings.append(
@@ -123,7 +122,7 @@ extension DiagnosisCheck {
                 site.finding(
                     "mirror-unfinished", .note, place: site.sidecar.mirror,
                     "A mirror was being made at \(mirror.second) when the process died.",
-                    "moult mirror stop \(site.typed), or moult mirror start again"))
+                    "\(.stopMirror, site.store), or \(.startMirror) again"))
         }
         return findings
     }
@@ -137,12 +136,12 @@ extension DiagnosisCheck {
                     "backup-unreadable", .warning, place: first.error.place,
                     "\(unreadable.count) of \(Quantity.count(all.count + unreadable.count, "backup")) cannot be restored: "
                         + first.error.message,
-                    "moult backup verify \(site.typed), then moult backup create \(site.typed)")
+                    "\(.verifyBackups, site.store), then \(.makeBackup, site.store)")
             ]
         }
         guard !all.isEmpty else {
             return site.obstacle == nil
-                ? [site.finding("no-backup", .note, "There is no backup yet.", "moult backup create \(site.typed)")]
+                ? [site.finding("no-backup", .note, "There is no backup yet.", "\(.makeBackup, site.store)")]
                 : []
         }
         var bad: [(StoreBackup, MigrationError)] = []
@@ -160,10 +159,10 @@ extension DiagnosisCheck {
                 "backup-damaged", isUseless ? .error : .warning, place: first.0.folder,
                 "\(bad.count) of \(Quantity.count(all.count, "backup")) cannot be restored: \(first.1.message)",
                 isUseless
-                    ? "moult backup create \(site.typed)"
+                    ? "\(.makeBackup, site.store)"
                     : bad.contains { $0.0 == newest }
-                        ? "moult backup create \(site.typed), because the newest is among them"
-                        : "moult backup verify \(site.typed)")
+                        ? "\(.makeBackup, site.store), because the newest is among them"
+                        : "\(.verifyBackups, site.store)")
         ]
     }
 
@@ -175,7 +174,7 @@ extension DiagnosisCheck {
             site.finding(
                 "quarantined", .note, place: site.sidecar.quarantine,
                 "\(Quantity.count(count, "object is", plural: "objects are")) in the quarantine.",
-                "moult quarantine list \(site.typed)")
+                "\(.listQuarantine, site.store)")
         ]
     }
 
@@ -186,8 +185,8 @@ extension DiagnosisCheck {
             site.finding(
                 "insufficient-storage", .error, room.error.message,
                 (room.fitsWithoutBackup
-                    ? "moult migrate \(site.typed) --model MODEL\(site.wanted) --frugal keeps no backup. "
-                    : "moult backup prune \(site.typed) removes expired backups. ") + room.error.remedy)
+                    ? "\(.migrate, with: site.wanted + [.frugal]) keeps no backup. "
+                    : "\(.pruneBackups, site.store) removes expired backups. ") + room.error.advice)
         ]
     }
 }

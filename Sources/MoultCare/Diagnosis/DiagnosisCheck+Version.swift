@@ -16,7 +16,7 @@ extension DiagnosisCheck {
                         ? "No model was named, and the store contains none that fits. Its version and rows are not checked."
                         : "No model was named. The rows are checked with the model inside the store. It is not known whether the store is "
                             + "behind.",
-                    "Name the model of the newest version with --model.")
+                    "Name the model of the newest version with \(option: .model(nil)).")
             ]
         }
         let recognition = try StoreRecognition(of: snapshot, in: versions, target: site.target)
@@ -29,14 +29,14 @@ extension DiagnosisCheck {
                 site.finding(
                     "ahead", .error,
                     "\(recognition.status.sentence) A newer program wrote it. An older one cannot open it.",
-                    "moult downgrade \(site.typed) --model MODEL --to \(target.shellQuoted)")
+                    "\(.downgrade, site.store, .model("MODEL"), .to(target))")
             ]
         case .unknown:
             return found + [
                 site.finding(
                     "unknown-version", .error,
                     "\(recognition.status.sentence) Core Data says: the model used to open the store is incompatible.",
-                    "moult inspect \(site.typed) shows the model inside it; moult diff and moult lock show which "
+                    "\(.inspect, site.store) shows the model inside it; \(.difference) and \(.lock) show which "
                         + "released version was changed.")
             ]
         case .notCoreData(let reason): return [site.finding("not-core-data", .error, reason)]
@@ -45,13 +45,12 @@ extension DiagnosisCheck {
 
     /// The check for reasons why a migration would be refused, and for what it would lose.
     static let plan = DiagnosisCheck { site in
-        guard let versions = site.versions, site.isSound else { return [] }
+        guard site.versions != nil, site.isSound else { return [] }
         do {
-            let prepared = try site.prepared(versions)
-            guard !prepared.plan.isEmpty else { return [] }
+            guard let prepared = try site.prepared(), !prepared.plan.isEmpty else { return [] }
             var findings = prepared.storeFindings + (try prepared.bound?.findings(prepared.options.choice) ?? [])
             for position in findings.indices where findings[position].remedy.isEmpty {
-                findings[position].remedy = "moult plan \(site.typed) --model MODEL\(site.wanted)"
+                findings[position].advice = "\(.plan, with: site.wanted)"
             }
             if findings.allSatisfy({ $0.severity < .error }), try site.room.get() == nil {
                 let refusal = prepared.undeclaredLosses(among: try prepared.foreseenLosses())
@@ -60,25 +59,25 @@ extension DiagnosisCheck {
                         "can-migrate", .note,
                         "The store can be migrated to \(prepared.plan.to.name)"
                             + (refusal == nil ? "." : ", once its losses are declared or accepted."),
-                        "moult \(refusal == nil ? "migrate" : "plan") \(site.typed) --model MODEL\(site.wanted)"))
+                        "\(refusal == nil ? .migrate : .plan, with: site.wanted)"))
             }
             return findings
         } catch let error as MigrationError {
-            let command: String
+            let command: Remedy
             switch error.code {
             // Nothing is wrong with the store: the model leaves open what becomes of its values.
             case .question:
                 return [
                     site.finding(
                         "open-question", .note, place: error.place, "A migration waits for an answer: \(error.message)",
-                        error.remedy)
+                        error.advice)
                 ]
             case .cannotInfer:
                 command =
-                    "moult plan \(site.typed) --model MODEL\(site.wanted) shows the change; a mapping model (--mapping) can do it."
+                    "\(.plan, with: site.wanted) shows the change; a mapping model (\(option: .mapping)) can do it."
             // The version says it already.
             case .storeAhead, .storeUnknown: return []
-            default: command = error.remedy
+            default: command = error.advice
             }
             let isInferring = error.code == .cannotInfer
             return [

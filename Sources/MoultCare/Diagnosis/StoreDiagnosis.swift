@@ -1,6 +1,7 @@
 import MoultEngine
 import MoultModel
 import MoultPlan
+import MoultReport
 import MoultStore
 import MoultSystem
 import MoultTransform
@@ -18,15 +19,14 @@ package struct StoreDiagnosis: Sendable {
     package var isWell: Bool { !findings.contains(where: \.isFault) }
 
     /// - Parameters:
-    ///   - versions: of the model; nil if none was named.
+    ///   - context: the versions of the model, with what a migration would need; nil if none was named.
     ///   - target: the version to migrate to; the current one when nil.
     ///   - options: those that the migration would have.
     package init(
-        _ store: String, versions: ModelVersions? = nil, to target: String? = nil,
-        options: PreparedMigration.Options = .init(), migrator: Migrator = Migrator()
+        _ store: String, _ context: StoreSession.Context? = nil, to target: String? = nil,
+        options: RunOptions = RunOptions(), on system: any System = POSIXSystem()
     ) {
-        let site = DiagnosisSite(
-            store, versions: versions, target: target, options: options, migrator)
+        let site = DiagnosisSite(store, context, target: target, options: options, on: system)
         var found: [Finding] = []
         for check in DiagnosisCheck.all {
             do {
@@ -42,7 +42,7 @@ package struct StoreDiagnosis: Sendable {
         }
         let damage = (try? site.remedyForDamage) ?? site.salvage
         for position in found.indices {
-            found[position].remedy.replace(MigrationError.damagedStoreRemedy, with: damage)
+            found[position].advice = found[position].advice.replacing(MigrationError.damagedStoreRemedy, with: damage)
         }
         var seen: Set<Finding> = []
         findings = found.filter { seen.insert($0).inserted }.enumerated().sorted {
@@ -59,9 +59,10 @@ struct DiagnosisSite {
     /// Without symbolic links, as far as there is something.
     let path: String
     let sidecar: Sidecar
-    let versions: ModelVersions?
+    private let context: StoreSession.Context?
+    var versions: ModelVersions? { context?.versions }
     let target: String?
-    let options: PreparedMigration.Options
+    private let options: RunOptions
     let migrator: Migrator
     /// Nil if the file can be read as a store.
     let obstacle: MigrationError?
@@ -73,7 +74,7 @@ struct DiagnosisSite {
     let version: ModelVersion?
     /// The name of the version of the model that a damaged store is of; nil if it is not known.
     private let damagedVersion: String?
-    private let onceExamined = Once<Result<PreparedMigration, any Error>>()
+    private let onceExamined = Once<Result<PreparedMigration?, any Error>>()
     private let onceMeasured = Once<Result<Room?, any Error>>()
 
     /// Too little of it.
@@ -85,15 +86,14 @@ struct DiagnosisSite {
     var system: any System { migrator.system }
 
     init(
-        _ store: String, versions: ModelVersions?, target: String?, options: PreparedMigration.Options,
-        _ migrator: Migrator
+        _ store: String, _ context: StoreSession.Context?, target: String?, options: RunOptions, on system: any System
     ) {
-        let system = migrator.system
+        let (migrator, versions) = (options.migrator(on: system), context?.versions)
         name = store
         let folder = (try? system.resolve(Path.folder(of: store))) ?? Path.folder(of: store)
         path = (try? system.resolve(store)) ?? Path.join(folder, Path.name(of: store))
         sidecar = Sidecar(store: path)
-        self.versions = versions
+        self.context = context
         self.target = target
         self.options = options
         self.migrator = migrator
@@ -131,14 +131,15 @@ struct DiagnosisSite {
         version = known ?? snapshot.flatMap { try? $0.ownVersion().calledTheStoresOwn }
     }
 
-    /// The migration to come, for all checks.
+    /// The migration to come, for all checks; nil if no model was named.
     ///
-    /// - Parameter versions: of the model that was named.
-    func prepared(_ versions: ModelVersions) throws -> PreparedMigration {
+    /// - Throws: what planning throws.
+    func prepared() throws -> PreparedMigration? {
         try onceExamined.value {
             Result {
-                try PreparedMigration(
-                    path, versions: versions, to: target, options: options, system: system)
+                try context.map {
+                    try StoreSession(StoreRequest(path, to: target, .plan, options), $0, on: system).prepared
+                }
             }
         }.get()
     }
@@ -147,7 +148,7 @@ struct DiagnosisSite {
     /// there is enough room, or no migration.
     var room: Result<Room?, any Error> {
         onceMeasured.value {
-            guard let versions, isSound, let prepared = try? prepared(versions),
+            guard isSound, let prepared = try? prepared(),
                 let migration = try? prepared.examined().get()
             else { return .success(nil) }
             return Result {
@@ -170,19 +171,19 @@ struct DiagnosisSite {
         let finding = finding(
             "not-examined", .error, place: known.flatMap { $0.place.isEmpty ? nil : $0.place },
             "A part of the store could not be examined: \(cause)\(tail)",
-            known?.remedy ?? "Check the cause, then run moult doctor \(typed) again.")
+            known?.advice ?? "Check the cause, then run \(.diagnose, store) again.")
         return (finding, cause)
     }
 
     /// The command that helps a damaged store: the rollback to the newest sound backup, otherwise the salvage of what
     /// can still be read of it.
-    var remedyForDamage: String {
-        get throws { try newestGoodBackup().map { "moult rollback \(typed) --to \($0.name)" } ?? salvage }
+    var remedyForDamage: Remedy {
+        get throws { try newestGoodBackup().map { "\(.rollback, store, .to($0.name))" } ?? salvage }
     }
 
-    var salvage: String {
-        "moult salvage \(typed) SAVED.sqlite --model MODEL"
-            + (damagedVersion.map { " --version \($0.shellQuoted)" } ?? "")
+    var salvage: Remedy {
+        let version = damagedVersion.map { [Remedy.Setting.version($0)] } ?? []
+        return "\(.salvage, with: [store, .path("SAVED.sqlite"), .model("MODEL")] + version)"
     }
 
     /// The name of the version of the model that a damaged store is of, by its pages.
@@ -205,13 +206,16 @@ struct DiagnosisSite {
     var typed: String { name.shellQuoted }
 
     /// For a verb that does with the model inside the store, where there is one.
-    var anyModel: String { versions == nil && version != nil ? "" : " --model MODEL" }
+    var anyModel: [Remedy.Setting] { versions == nil && version != nil ? [] : [.model("MODEL")] }
 
-    /// The version to go to, where one was named.
-    var wanted: String { target.map { " --to \($0.shellQuoted)" } ?? "" }
+    /// The store, the model and the version to go to, where one was named.
+    var wanted: [Remedy.Setting] { [store, .model("MODEL")] + (target.map { [.to($0)] } ?? []) }
+
+    /// The store, for a remedy.
+    var store: Remedy.Setting { .store(name) }
 
     func finding(
-        _ code: String, _ severity: Finding.Severity, place: String? = nil, _ message: String, _ remedy: String = ""
+        _ code: String, _ severity: Finding.Severity, place: String? = nil, _ message: String, _ remedy: Remedy = ""
     ) -> Finding {
         Finding(code: code, severity: severity, place: place ?? path, message: message, remedy: remedy)
     }

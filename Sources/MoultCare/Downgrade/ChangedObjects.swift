@@ -4,14 +4,18 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// The changes to the objects of one entity since a backup, by their keys and how often they were saved.
-package struct ChangedObjects: Sendable, Equatable {
-    package var entity: String
-    package var inserted: Int64
-    package var updated: Int64
-    package var deleted: Int64
+/// The changes to the objects of one entity since a backup, counted by their keys and how often they were saved.
+public struct ChangedObjects: Sendable, Hashable {
+    /// The name of the entity.
+    public package(set) var entityName: String
+    /// Objects that were inserted.
+    public package(set) var inserted: Int64
+    /// Objects that were updated.
+    public package(set) var updated: Int64
+    /// Objects that were deleted.
+    public package(set) var deleted: Int64
     /// The first keys of those that were inserted or updated.
-    package var keys: [Int64]
+    public package(set) var keys: [Int64]
     /// The first keys of those that were deleted.
     package var deletedKeys: [Int64] = []
 
@@ -86,7 +90,7 @@ package struct ChangedObjects: Sendable, Equatable {
             try connection.rows("SELECT \(sql) ORDER BY 1 LIMIT \(keyLimit)") { $0.integer(0) }
         }
         return try ChangedObjects(
-            entity: name, inserted: count("\(new) WHERE \(isNew)"), updated: count("\(new) WHERE \(isOther)"),
+            entityName: name, inserted: count("\(new) WHERE \(isNew)"), updated: count("\(new) WHERE \(isOther)"),
             deleted: count("\(old) WHERE \(isGone)"), keys: keys("n.Z_PK FROM \(new) WHERE \(isNew) OR \(isOther)"),
             deletedKeys: keys("o.Z_PK FROM \(old) WHERE \(isGone)"))
     }

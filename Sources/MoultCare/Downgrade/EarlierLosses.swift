@@ -3,14 +3,17 @@ import MoultModel
 import MoultSystem
 
 /// The losses of one earlier run, and what it moved to the quarantine. A reverse mapping restores neither.
-package struct EarlierLosses: Sendable, Equatable {
-    package let run: RunRecord
+public struct EarlierLosses: Sendable, Equatable {
+    /// The run.
+    public let run: StoreRun
     /// The backup that the run made and that still holds what it lost; nil if there was none, or where it is gone or
     /// damaged.
-    package let backup: StoreBackup?
+    public let backup: StoreBackup?
 
+    /// Objects that the run put into the quarantine.
+    public var quarantined: Int64 { run.quarantined }
     /// The losses of the run. What a deferred migration left is not counted: it is lost when that work is done.
-    package var losses: [MigrationLoss] { run.losses.filter { !$0.isPutOff } }
+    public var losses: [MigrationLoss] { run.losses.filter { !$0.isPutOff } }
 
     /// Returns the earlier losses of every run that led from a version to a newer one and is still in force, oldest
     /// first.
@@ -47,10 +50,10 @@ package struct EarlierLosses: Sendable, Equatable {
 
 extension RunHistory {
     /// The runs whose result the store still has: a rollback undoes those that came after its backup.
-    static func inForce(_ records: [RunRecord]) -> [RunRecord] {
+    static func inForce(_ records: [StoreRun]) -> [StoreRun] {
         // What was in force before each record.
-        var before: [[RunRecord]] = []
-        var now: [RunRecord] = []
+        var before: [[StoreRun]] = []
+        var now: [StoreRun] = []
         for record in records {
             before.append(now)
             guard [.done, .recovered].contains(record.result) else { continue }
@@ -66,7 +69,7 @@ extension RunHistory {
                     now = before[maker]
                 } else {
                     let time = restored.prefix { $0 != "-" }
-                    now = now.filter { $0.endedAt.filter { $0 != "-" && $0 != ":" } <= time }
+                    now = now.filter { $0.endTime.filter { $0 != "-" && $0 != ":" } <= time }
                 }
             } else if let left = now.lastIndex(where: { $0.from == record.to }) {
                 now.removeSubrange(left...)

@@ -56,6 +56,6 @@ extension StoreDowngrade {
         throw MigrationError(
             .dataConflict,
             "What was written since the migration has no place in \(goal.name). \(first.finding.message)",
-            place: first.finding.place, remedy: "The store is unchanged. \(first.finding.remedy)")
+            place: first.finding.place, remedy: "The store is unchanged. \(first.finding.advice)")
     }
 }

@@ -1,6 +1,7 @@
 import MoultEngine
 import MoultModel
 import MoultPlan
+import MoultReport
 import MoultSQLite
 import MoultStore
 import MoultSystem
@@ -27,11 +28,13 @@ extension StoreDowngrade {
             stage.mapping = .success(try inferred.requireMapping(from: source.name, to: goal.name))
             stage.acceptedLosses = .all
             // What is lost is looked at below.
-            var options = PreparedMigration.Options(
-                registered: [stage], losses: .asTheVersionsSay(), isExperimental: true)
-            options.part = part
-            let prepared = try PreparedMigration(
-                store, versions: pair, to: goal.name, options: options, system: system)
+            var context = StoreSession.Context(pair, registered: [stage])
+            (context.losses, context.part) = (.asTheVersionsSay(), part)
+            var options = RunOptions()
+            options.isExperimental = true
+            let prepared = try StoreSession(
+                StoreRequest(store, to: goal.name, .plan, options), context, on: system
+            ).prepared
             guard let bound = prepared.bound else { return Back(losses: []) }
             let warnings = bound.rowFindings.filter { $0.severity > .note }
             let unfit = warnings.filter { $0.severity == .error || $0.code == "values-rounded" }

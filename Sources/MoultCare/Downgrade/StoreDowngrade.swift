@@ -1,6 +1,7 @@
 import MoultEngine
 import MoultModel
 import MoultPlan
+import MoultReport
 import MoultSQLite
 import MoultStore
 import MoultSystem
@@ -46,7 +47,7 @@ package struct StoreDowngrade: Sendable {
     /// - Throws: `storeUnknown` where nothing says what model the store has; `usage` where it is older than the target.
     package init(
         _ store: String, versions: ModelVersions, to target: String? = nil, answers: Answers = .none,
-        migrator: Migrator = Migrator()
+        migrator: Migrator = RunOptions().migrator()
     ) throws {
         let system = migrator.system
         let goal = versions.taking(target).versions[try versions.target(named: target)]
@@ -140,6 +141,6 @@ package struct StoreDowngrade: Sendable {
         else { return }
         throw MigrationError(
             .usage, "The store is of \(source.name), which is older than \(goal.name).", place: store,
-            remedy: "Use moult migrate.")
+            remedy: "Use \(.migrate).")
     }
 }

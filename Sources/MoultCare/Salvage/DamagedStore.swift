@@ -36,7 +36,8 @@ struct DamagedStore {
         guard names.contains(where: { $0.hasPrefix("Z") }) else {
             throw MigrationError(
                 .notAStore, "\(place) has no table of a Core Data store.", place: place,
-                remedy: "Name a Core Data store; where the list of its tables is lost, name its model: --model PATH.")
+                remedy: "Name a Core Data store; where the list of its tables is lost, name its model: "
+                    + "\(option: .model("PATH")).")
         }
         columns = TableColumns(of: catalogue) { try? recovered.columns(of: $0) }
         metadata = try? StoreMetadata(from: recovered)
@@ -62,7 +63,7 @@ struct DamagedStore {
         guard let cache else {
             throw MigrationError(
                 .storeCorrupted, "The model inside the damaged store cannot be read.", place: place,
-                remedy: "Name the model that made the store: --model PATH.")
+                remedy: "Name the model that made the store: \(option: .model("PATH")).")
         }
         return try cache.version(of: metadata, in: place)
     }

@@ -86,7 +86,7 @@ struct SalvageFilling {
         for table in source.catalogue.tables.map(\.name) where seen.insert(table).inserted {
             try placement.placeNowhere(table)
             let one = report(table, from: table, 0, nil)
-            if !one.lost.isEmpty || !one.partial.isEmpty { reports.append(one) }
+            if !one.lostKeys.isEmpty || !one.partialKeys.isEmpty { reports.append(one) }
         }
         return reports
     }
@@ -99,7 +99,7 @@ struct SalvageFilling {
     private func report(_ name: String, from old: String?, _ rows: Int64?, _ counter: Int64?) -> SalvageReport.Table {
         guard let old, let rows, var report = losses.tables[old] else {
             return SalvageReport.Table(
-                name: name, rows: 0, partial: [], lost: [], cause: "The damaged store has no such table.",
+                name: name, rows: 0, partialKeys: [], lostKeys: [], cause: "The damaged store has no such table.",
                 isMissing: true)
         }
         report.name = name

@@ -23,8 +23,8 @@ struct SalvageLosses {
             }
             tables[table.name] = SalvageReport.Table(
                 name: table.name, rows: table.rows,
-                partial: table.isKeyed ? [] : KeyRanges(table.partial.map { $0...$0 }).ranges,
-                lost: lost,
+                partialKeys: table.isKeyed ? [] : KeyRanges(table.partial.map { $0...$0 }).ranges,
+                lostKeys: lost,
                 listed: table.counted, counter: table.counter,
                 cause: lost.isEmpty
                     ? nil
@@ -46,7 +46,7 @@ struct SalvageLosses {
         if !ledger.isFreelistWhole {
             remarks.append("The list of free pages cannot be followed; it holds no rows.")
         }
-        if let row = tables["Z_PRIMARYKEY"], !row.lost.isEmpty {
+        if let row = tables["Z_PRIMARYKEY"], !row.lostKeys.isEmpty {
             notes.append("Its entity numbers cannot all be read: those of a fresh store are taken.")
         }
     }

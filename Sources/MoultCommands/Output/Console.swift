@@ -40,8 +40,6 @@ package final class Console: Sendable {
     package let isJSON: Bool
     /// Whether a program reads standard error: one JSON object a line, and nothing else.
     package let tellsEvents: Bool
-    /// The advice that completes the commands in remedies, once the arguments are known.
-    private let advice = Mutex<Advice?>(nil)
     private let pending = Mutex<[UInt8]>([])
     private let broken = Mutex<Int32?>(nil)
 
@@ -56,17 +54,10 @@ package final class Console: Sendable {
     /// what is written.
     package var outputError: Int32? { broken.withLock { $0 } }
 
-    func advise(by advice: Advice) { self.advice.withLock { $0 = advice } }
-
-    /// A text of Moult's own with every command in it complete.
-    func advised(_ text: String) -> String {
-        Program.named(advice.withLock { $0 }?.filled(text) ?? text)
-    }
-
-    /// A verb's result: the document with `--json`, otherwise the lines. Commands in remedies are completed.
+    /// A verb's result: the document with `--json`, otherwise the lines.
     package func print(_ document: @autoclosure () -> JSONValue, _ lines: (TextStyle) -> [String]) {
-        guard !isJSON else { return line(document().advised(by: advice.withLock { $0 }).compact) }
-        self.lines(lines(output.style).map { $0.hasPrefix("  ") && $0.contains("→") ? advised($0) : $0 })
+        guard !isJSON else { return line(document().compact) }
+        self.lines(lines(output.style))
     }
 
     /// The answer of a tool.
@@ -106,8 +97,6 @@ package final class Console: Sendable {
     /// Findings on standard error; notes are left out.
     package func say(_ findings: [Finding]) {
         for finding in findings where finding.severity > .note {
-            var finding = finding
-            finding.remedy = advised(finding.remedy)
             if tellsEvents {
                 tell("finding", [.init("finding", finding.document)])
             } else {

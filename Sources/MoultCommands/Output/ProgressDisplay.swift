@@ -30,6 +30,13 @@ final class ProgressDisplay: Sendable {
         MigrationObserver(onProgress: { self.show($0) }, isCancelled: Interruption.heard)
     }
 
+    /// Runs `body` with an observer that shows, and leaves the terminal as it was found.
+    static func during<Result>(_ console: Console, _ body: (MigrationObserver) throws -> Result) rethrows -> Result {
+        let progress = ProgressDisplay(console)
+        defer { progress.end() }
+        return try body(progress.observer)
+    }
+
     private func show(_ progress: MigrationProgress) {
         guard !console.tellsEvents else { return console.tell("progress", progress.members) }
         state.withLock { state in

@@ -14,10 +14,10 @@ extension Verb {
             "moult backup export forum.sqlite \"$(moult backup list forum.sqlite | tail -1 | cut -d' ' -f1)\" forum.tar"
         ]
     ) { invocation, console in
-        let store = try invocation.required(Operand.store)
-        let backup = try invocation.backupFolders(of: store).backup(named: try invocation.required(backupName))
+        let keeper = try invocation.keeper()
+        let backup = try keeper.backup(named: try invocation.required(backupName))
         let path = try invocation.required(Operand("PATH", ""))
-        try invocation.migrator.backups(of: store).export(backup, to: path)
+        try keeper.export(backup, to: path)
         console.print(["format": 1, "exported": backup.document, "path": .string(path)]) { _ in
             ["\(backup.name) is in \(path.printable), verified."]
         }
@@ -35,11 +35,9 @@ extension Verb {
         options: [wasClosed, .model, .order, .backups],
         examples: ["moult backup import forum.sqlite ./forum.sqlite --was-closed"]
     ) { invocation, console in
-        let store = try invocation.required(Operand.store)
-        let path = try invocation.required(Operand("PATH", ""))
-        let backup = try invocation.migrator.importBackup(
-            path, for: store, version: invocation.knownVersionName(of: path, console),
-            wasClosed: invocation[wasClosed])
+        let keeper = try invocation.keeper { try invocation.versionsIfKnown(console) }
+        let backup = try keeper.importBackup(
+            try invocation.required(Operand("PATH", "")), wasClosed: invocation[wasClosed])
         console.print(["format": 1, "backup": backup.document]) { _ in ["Imported \(backup.name), verified."] }
         return .done
     }

@@ -22,14 +22,10 @@ extension Verb {
         operands: [.store], options: [.model, .order, .backups],
         examples: ["moult backup create forum.sqlite --model Forum.xcdatamodeld"]
     ) { invocation, console in
-        let store = try invocation.required(Operand.store)
-        let version = try invocation.versionName(of: store, console)
-        let progress = ProgressDisplay(console)
-        defer { progress.end() }
-        let backup = try invocation.migrator.backUp(store, version: version, for: .request, progress.observer)
-        progress.end()
+        let keeper = try invocation.keeper { try invocation.versionsIfKnown(console) }
+        let backup = try ProgressDisplay.during(console) { try keeper.backUp($0) }
         console.print(["format": 1, "backup": backup.document]) { _ in
-            ["\(backup.name): \(Quantity.bytes(Int(clamping: backup.manifest.size))), verified."]
+            ["\(backup.name): \(Quantity.bytes(Int(clamping: backup.bytes))), verified."]
         }
         return .done
     }
@@ -38,28 +34,8 @@ extension Verb {
         "list", "List the backups of a store, oldest first.", operands: [.store], options: [.backups],
         examples: ["moult backup list forum.sqlite"]
     ) { invocation, console in
-        let folders = try invocation.backupFolders(of: try invocation.required(Operand.store))
-        let (backups, unreadable) = try folders.contents()
-        let document: JSONValue = [
-            "format": 1, "backups": .array(backups.map(\.document)), "unreadable": JSONValue(unreadable.map(\.name)),
-        ]
-        console.print(document) { style in
-            let others = unreadable.flatMap { ["\(style.red("unreadable")) \($0.name)"] + $0.error.lines(style: style) }
-            if backups.isEmpty { return others.isEmpty ? ["There are no backups."] : others }
-            let isElsewhere = backups.contains { Path.folder(of: $0.folder) != folders.first?.folder }
-            var table = TextTable(
-                [
-                    .left("backup"), .left("version"), .left("made"), .left("for"), .right("size"), .right("rows"),
-                ] + (isElsewhere ? [.left("folder")] : []))
-            for backup in backups {
-                table.add(
-                    backup.name, backup.manifest.version, backup.manifest.createdAt.iso8601,
-                    backup.manifest.reason?.rawValue ?? "",
-                    Quantity.bytes(Int(clamping: backup.manifest.size)), Quantity.count(Int(clamping: backup.rowCount)),
-                    Path.folder(of: backup.folder))
-            }
-            return table.lines(style: style) + others
-        }
+        let backups = try invocation.keeper().backups()
+        console.print(backups.document) { backups.lines(style: $0) }
         return .done
     }
 
@@ -68,32 +44,9 @@ extension Verb {
         discussion: "Exits with 1 if one does not.", operands: [.store, name], options: [.backups],
         examples: ["moult backup verify forum.sqlite"]
     ) { invocation, console in
-        let store = try invocation.required(Operand.store)
-        let (folders, folder) = (try invocation.backupFolders(of: store), try invocation.migrator.backups(of: store))
-        let (backups, unreadable) =
-            try invocation[name].map { ([try folders.backup(named: $0)], []) } ?? folders.contents()
-        var checked = backups.map { backup in
-            (
-                backup.name,
-                Result { try folder.verify(backup, fromDrive: true) }.mapError { $0 as? MigrationError ?? .unknown($0) }
-                    .failure
-            )
-        }
-        checked += unreadable.map { ($0.name, $0.error) }
-        let documents = checked.map { backup, error in
-            JSONValue.object(
-                [.init("name", .string(backup)), .init("sound", .bool(error == nil))]
-                    + (error.map { [.init("error", $0.document["error"] ?? .null)] } ?? []))
-        }
-        console.print(["format": 1, "backups": .array(documents)]) { style in
-            checked.isEmpty
-                ? ["There are no backups."]
-                : checked.flatMap { backup, error in
-                    error.map { ["\(style.red("damaged")) \(backup)"] + $0.lines(style: style) }
-                        ?? ["\(style.green("sound")) \(backup)"]
-                }
-        }
-        return checked.allSatisfy { $0.1 == nil } ? .done : .findings
+        let found = try invocation.keeper().verifyBackups(named: invocation[name])
+        console.print(found.document) { found.lines(style: $0) }
+        return found.isSound ? .done : .findings
     }
 
     private static let restoreBackup = Verb(
@@ -102,10 +55,8 @@ extension Verb {
         options: [.model, .order, .backups],
         examples: ["moult backup restore forum.sqlite \"$(moult backup list forum.sqlite | tail -1 | cut -d' ' -f1)\""]
     ) { invocation, console in
-        let store = try invocation.required(Operand.store)
         let name = try invocation.required(Operand("BACKUP", ""))
-        let backup = try invocation.backupFolders(of: store).backup(named: name)
-        return try restore(backup, invocation, console)
+        return try restore(invocation, console) { try $0.restore($0.backup(named: name), $1) }
     }
 
     private static let pruneBackups = Verb(
@@ -125,9 +76,7 @@ extension Verb {
             keepWeeklyDays: try invocation.number(keepWeekly) ?? standard.keepWeeklyDays,
             minimumCount: try invocation.number(minimum, atLeast: 1) ?? standard.minimumCount,
             keepsEachVersion: isStandard)
-        let store = try invocation.required(Operand.store)
-        _ = try invocation.backupFolders(of: store)
-        let gone = try invocation.migrator.prune(store, policy)
+        let gone = try invocation.keeper().prune(policy)
         console.print(["format": 1, "removed": JSONValue(gone.map(\.name))]) { _ in
             gone.isEmpty ? ["Nothing was removed."] : gone.map { "Removed \($0.name)." }
         }
@@ -144,30 +93,4 @@ extension Verb {
 extension Option {
     package static let backups = value(
         "backups", "FOLDER", "The folder for backups; by default next to the store.", completes: .folders)
-}
-
-extension StoreBackup {
-    var rowCount: Int64 { manifest.rows.values.reduce(0, +) }
-
-    var document: JSONValue {
-        [
-            "name": .string(name), "folder": .string(folder), "version": .string(manifest.version),
-            "createdAt": .string(manifest.createdAt.iso8601WithMilliseconds), "size": .integer(manifest.size),
-            "rows": .integer(rowCount), "uuid": .string(manifest.uuid), "sha256": .string(manifest.sha256),
-            "externalFiles": JSONValue(manifest.externalFiles.count),
-            "reason": JSONValue(manifest.reason?.rawValue), "tool": .string(manifest.tool),
-        ]
-    }
-}
-
-extension MigrationError {
-    static func unknown(_ error: any Error) -> MigrationError {
-        MigrationError(
-            .internal, "Moult failed in an unknown way.", remedy: "Please report this.",
-            cause: String(describing: error))
-    }
-}
-
-extension Result {
-    var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 }

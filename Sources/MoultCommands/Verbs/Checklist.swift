@@ -31,7 +31,10 @@ extension Verb {
                         "title": .string(section.title),
                         "items": .array(
                             section.items.map {
-                                ["text": .string($0.text), "done": $0.isDone.map { .bool($0) } ?? .null]
+                                [
+                                    "text": .string($0.text.text(in: CommandWords())),
+                                    "done": $0.isDone.map { .bool($0) } ?? .null,
+                                ]
                             }),
                     ]
                 }),
@@ -40,7 +43,7 @@ extension Verb {
                 + sections.flatMap { section in
                     ["", "## \(section.title)", ""]
                         + section.items.map {
-                            "- [\($0.isDone == true ? "x" : " ")] \(console.advised($0.text))".printable
+                            "- [\($0.isDone == true ? "x" : " ")] \($0.text)".printable
                         }
                 }
         }
@@ -58,11 +61,11 @@ extension Verb {
     }
 
     private struct Item {
-        let text: String
+        let text: Remedy
         /// Nil for what only a person can check.
         var isDone: Bool?
 
-        init(_ text: String, _ isDone: Bool? = nil) {
+        init(_ text: Remedy, _ isDone: Bool? = nil) {
             self.text = text
             self.isDone = isDone
         }
@@ -74,8 +77,8 @@ extension Verb {
         _ bundle: ModelBundle, _ invocation: Invocation, _ console: Console
     ) throws -> [Section] {
         let store = invocation[value: forStore]
-        let name = store?.shellQuoted ?? "STORE"
-        let model = "--model \((invocation[Operand.model] ?? "MODEL").shellQuoted)"
+        let name: Remedy.Setting = store.map { .store($0) } ?? .anyStore
+        let model: Remedy.Setting = .model(invocation[Operand.model] ?? "MODEL")
         let profiles =
             try invocation.all(.lintProfile).isEmpty ? invocation.configuration?.profiles ?? [] : invocation.profiles()
         return [
@@ -84,14 +87,16 @@ extension Verb {
                 items: try modelItems(bundle, profiles, invocation, console)
                     + (store.map { try storeItems($0, bundle, invocation, console) } ?? [])
                     + [
-                        Item("A store of every released version migrates in the tests: moult fixture FOLDER \(model)."),
+                        Item(
+                            "A store of every released version migrates in the tests: \(.fixture, .path("FOLDER"), model)."
+                        ),
                         Item("A store of the size of the largest users was migrated, and its time was measured."),
-                        Item("The breaking changes are in the release notes: moult changelog MODEL."),
+                        Item("The breaking changes are in the release notes: \(.changelog, .anyModel)."),
                     ] + (profiles.contains(.cloudkit) ? cloudItems : [])),
             Section(
                 title: "During the rollout",
                 items: [
-                    Item("Rehearsed on a copy: moult migrate \(name) \(model) --dry-run."),
+                    Item("Rehearsed on a copy: \(.migrate, name, model, .dryRun)."),
                     Item("No other process has the store open: the app, its extensions, a sync service."),
                     Item("There is space for two copies of the store."),
                     Item("The progress is shown to the user, and the app is not suspended."),
@@ -101,22 +106,22 @@ extension Verb {
             Section(
                 title: "After the release",
                 items: [
-                    Item("The store is of the new version: moult status \(name) \(model)."),
-                    Item("The store is sound: moult validate \(name) \(model)."),
-                    Item("The losses of the runs are those of the plan: moult runs \(name)."),
+                    Item("The store is of the new version: \(.status, name, model)."),
+                    Item("The store is sound: \(.validate, name, model)."),
+                    Item("The losses of the runs are those of the plan: \(.runs, name)."),
                     Item("The number of crashes at start did not rise."),
-                    Item("The backups are kept until the next release: moult backup list \(name)."),
-                    Item("The versions are locked, and moult.lock is committed: moult lock MODEL."),
-                    Item("A fixture of the new version is committed: moult fixture FOLDER \(model)."),
+                    Item("The backups are kept until the next release: \(.listBackups, name)."),
+                    Item("The versions are locked, and moult.lock is committed: \(.lock, .anyModel)."),
+                    Item("A fixture of the new version is committed: \(.fixture, .path("FOLDER"), model)."),
                 ]),
             Section(
                 title: "In an emergency",
                 items: [
                     Item("Stop the rollout, and keep a copy of a store that fails."),
-                    Item("Find out what is wrong: moult doctor \(name) \(model)."),
-                    Item("Go back: moult rollback \(name) \(model)."),
-                    Item("If there is no backup: moult downgrade \(name) \(model) --dry-run."),
-                    Item("If the store is damaged: moult salvage \(name) SAVED.sqlite \(model)."),
+                    Item("Find out what is wrong: \(.diagnose, name, model)."),
+                    Item("Go back: \(.rollback, name, model)."),
+                    Item("If there is no backup: \(.downgrade, name, model, .dryRun)."),
+                    Item("If the store is damaged: \(.salvage, name, .path("SAVED.sqlite"), model)."),
                 ]),
         ]
     }
@@ -146,11 +151,14 @@ extension Verb {
             Item(
                 isLocked
                     ? "The released versions are as they were locked."
-                    : "Lock the released versions: moult lock MODEL.", isLocked),
+                    : "Lock the released versions: \(.lock, .anyModel).", isLocked),
             Item(
                 errors == 0
                     ? "Lint finds no error."
-                    : "Lint finds \(Quantity.count(errors, "error")): moult lint MODEL\(profiles.map { " --profile \($0.rawValue)" }.joined()).",
+                    : """
+                    Lint finds \(Quantity.count(errors, "error")): \
+                    \(.lint, with: [.anyModel] + profiles.map { .profile($0.rawValue) }).
+                    """,
                 errors == 0),
             Item(
                 isCurrent
@@ -170,25 +178,26 @@ extension Verb {
             unreadable.isEmpty ? "" : "Of \(Quantity.count(unreadable.count, "backup")) the manifest cannot be read. "
         let backup = Item(
             backups.isEmpty
-                ? "\(damaged)Make a backup of \(store): moult backup create \(store.shellQuoted)."
+                ? "\(damaged)Make a backup of \(store): \(.makeBackup, .store(store))."
                 : "\(store) has \(Quantity.count(backups.count, "backup")).", !backups.isEmpty)
         do {
-            let prepared = try invocation.prepared(store, versions, invocation.planOptions(in: versions, console))
-            let losses = try prepared.foreseenLosses()
-            let undeclared = prepared.undeclaredLosses(among: losses)
-            let way = prepared.plan.versionNames.joined(separator: " → ")
+            let project = try invocation.project(versions, console)
+            let plan = try StoreSession(
+                invocation.request(.plan, for: store), project.context(for: store)
+            ).plan()
+            let way = plan.versionNames.joined(separator: " → ")
             return [
                 Item(
-                    try prepared.refusal().map { "\(store) cannot be migrated: \($0.message)" }
-                        ?? (prepared.plan.isEmpty
+                    plan.obstacle.map { "\(store) cannot be migrated: \($0.message)" }
+                        ?? (plan.isEmpty
                             ? "\(store) is of the newest version." : "\(store) can be migrated: \(way)."),
-                    try prepared.refusal() == nil),
+                    plan.obstacle == nil),
                 Item(
-                    undeclared.map(\.message)
-                        ?? (losses.isEmpty
+                    plan.undeclaredLoss.map { Remedy($0.message) }
+                        ?? (plan.losses.isEmpty
                             ? "Nothing is lost."
-                            : "\(Quantity.count(losses.count, "loss", plural: "losses")), all declared."),
-                    undeclared == nil),
+                            : "\(Quantity.count(plan.losses.count, "loss", plural: "losses")), all declared."),
+                    plan.undeclaredLoss == nil),
                 backup,
             ]
         } catch let error as MigrationError {

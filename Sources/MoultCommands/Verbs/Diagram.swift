@@ -109,9 +109,10 @@ extension Verb {
     private static func planDrawing(_ invocation: Invocation, _ console: Console) throws -> Diagram {
         let (store, versions) = try storeAndVersions(invocation, console)
         let known = try versions ?? invocation.versions(at: store, console)
-        let way = try invocation[value: .model].map { try known.onTheWay(of: store, to: $0) } ?? known
-        let prepared = try invocation.prepared(store, way, invocation.planOptions(in: way, console))
-        return Diagram(prepared.plan, rows: prepared.bound?.rowCounts ?? [:])
+        let project = try invocation.project(known, console)
+        let session = try StoreSession(
+            invocation.request(.plan, for: store), project.context(for: store))
+        return Diagram(session.prepared.plan, rows: session.prepared.bound?.rowCounts ?? [:])
     }
 
     private static func historyDrawing(_ invocation: Invocation, _ console: Console) throws -> Diagram {

@@ -24,18 +24,14 @@ extension Verb {
         guard invocation[value: bundle] != nil || !invocation[values] else {
             throw invocation.wrong("--values requires --bundle.")
         }
-        let versions =
-            invocation[value: .model] == nil
-            ? try invocation.versionsIfKnown(console) : try invocation.versionsOnTheWay(console)
+        let project = try invocation.versionsIfKnown(console).map { try invocation.project($0, console) }
+        let context = try project?.context(for: store)
         let diagnosis = StoreDiagnosis(
-            store, versions: versions, to: invocation[value: .target],
-            options: try versions.map { try invocation.planOptions(in: $0, console) }
-                ?? .init(registry: invocation.registryWithDeclaredLosses),
-            migrator: invocation.migrator)
+            store, context, to: invocation[value: .target], options: try invocation.runOptions())
         var files: [String] = []
         if let path = invocation[value: bundle] {
             let report = try BugReportBundle(store, withValues: invocation[values])
-            files = try report.write(to: path, diagnosis: diagnosis, extra: extra(invocation, versions, console))
+            files = try report.write(to: path, diagnosis: diagnosis, extra: extra(invocation, context))
         }
         console.print(diagnosis.document(bundled: files)) { style in
             diagnosis.lines(style: style)
@@ -57,20 +53,19 @@ extension Verb {
     private static let values = Option.flag("values", "Include complete messages and the quarantine in the archive.")
 
     /// The plan and the versions, where there are any.
-    private static func extra(_ invocation: Invocation, _ versions: ModelVersions?, _ console: Console)
-        -> [(name: String, text: String)]
-    {
-        guard let versions else { return [] }
-        let hashes = versions.versions.map { version in
+    private static func extra(
+        _ invocation: Invocation, _ context: StoreSession.Context?
+    ) -> [(name: String, text: String)] {
+        guard let context else { return [] }
+        let hashes = context.versions.versions.map { version in
             JSONValue.object([
                 .init("names", JSONValue(version.names)), .init("checksum", .string(version.hashes.checksum.base64)),
             ])
         }
         var extra = [("model.json", JSONValue.array(hashes).indented + "\n")]
         do {
-            let prepared = try invocation.prepared(
-                invocation.required(Operand.store), versions, invocation.planOptions(in: versions, console))
-            extra.append(("plan.json", PlanReport(prepared).document.indented + "\n"))
+            let plan = try StoreSession(invocation.request(.plan), context).plan()
+            extra.append(("plan.json", plan.document.indented + "\n"))
         } catch {
             extra.append(("plan.json", "\(error)\n"))
         }

@@ -20,38 +20,19 @@ extension Verb {
         operands: [.store], options: [target, .model, .answers, restores, .dryRun, .backups, .order],
         examples: ["moult downgrade forum.sqlite --to Forum --model Forum.xcdatamodeld --dry-run"]
     ) { invocation, console in
-        let store = try invocation.required(Operand.store)
         try invocation.requireModel()
-        let migrator = invocation.migrator
-        try invocation.heal(store)
-        let versions = try invocation.versions(console)
-        let downgrade = try StoreDowngrade(
-            store, versions: versions, to: invocation[value: target],
-            answers: try invocation.answers(for: versions, console), migrator: migrator)
-        var words = DowngradeWords(downgrade, invocation, console)
-        console.say(downgrade.findings)
-        switch downgrade.way {
-        case .none:
-            console.print(words.document) { _ in ["The store is already of \(downgrade.to)."] }
-            return .done
-        case .mapping(let migration), .leftovers(let migration):
-            let progress = ProgressDisplay(console)
-            defer { progress.end() }
-            if invocation[.dryRun] {
-                _ = try migrator.rehearse(migration, on: store, progress.observer)
-            } else {
-                words.pruned = try migrator.run(migration, on: store, progress.observer).pruned
-            }
-            progress.end()
-            console.print(words.document) { [words] _ in words.lines(isRehearsed: invocation[.dryRun]) }
-            return .done
-        case .backup(let backup, _) where invocation[restores] && !invocation[.dryRun]:
-            console.say(words.lines(isRehearsed: false).joined(separator: "\n"))
-            return try restore(backup, invocation, console)
-        case .backup, .impossible:
-            console.print(words.document) { _ in words.lines(isRehearsed: true) }
-            return .refused
+        let keeper = try invocation.keeper { try invocation.versions(console) }
+        let report = try ProgressDisplay.during(console) {
+            try keeper.downgrade(
+                to: invocation[value: target], answers: { try invocation.answers(for: $0, console) },
+                isRehearsal: invocation[.dryRun], $0, noticed: console.say)
         }
+        if let backup = report.backup, invocation[restores], !invocation[.dryRun] {
+            console.say(report.lines.joined(separator: "\n"))
+            return try restore(invocation, console) { try $0.restore(backup, $1) }
+        }
+        console.print(report.document) { _ in report.lines }
+        return [.backup, .impossible].contains(report.way) ? .refused : .done
     }
 
     private static let target = Option.value(

@@ -24,9 +24,10 @@ extension Verb {
         let limit = budget.map(DeferredLimit.seconds) ?? (invocation[one] ? .one : .all)
         let progress = ProgressDisplay(console)
         defer { progress.end() }
-        let outcome = try invocation.migrator.finishDeferred(store, versions: versions, limit, progress.observer)
+        let report = FinishReport(
+            try invocation.migrator.finishDeferred(store, versions: versions, limit, progress.observer))
         progress.end()
-        console.print(outcome.document) { outcome.lines(style: $0).map(console.advised) }
+        console.print(report.document) { report.lines(style: $0) }
         return .done
     }
 
@@ -49,29 +50,5 @@ extension Invocation {
             return number * factor
         }
         throw wrong("--\(option.name) is \(text), which is not a time: write 5s, 250ms or 2min.")
-    }
-}
-
-extension DeferredOutcome {
-    fileprivate var document: JSONValue {
-        [
-            "format": 1, "finished": .bool(isFinished), "done": .array(done.map(\.document)),
-            "left": .array(left.map(\.document)), "longestUnit": .double(left.longestUnit),
-            "losses": .array(losses.map(\.document)), "backup": JSONValue(backup?.name), "seconds": .double(seconds),
-        ]
-    }
-
-    fileprivate func lines(style: TextStyle) -> [String] {
-        var lines = done.map { style.green("Done: ") + $0.sentence.printable }
-        lines += losses.map { "\(style.red("!")) \($0.sentence.printable)" }
-        if let backup { lines.append("What was there is kept as the backup \(backup.name).") }
-        guard isFinished else {
-            return lines + left.lines(style: style)
-        }
-        return lines + [
-            done.isEmpty
-                ? "There is no deferred work in this store."
-                : "All deferred work is done: \(Quantity.duration(seconds))."
-        ]
     }
 }

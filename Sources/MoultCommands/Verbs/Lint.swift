@@ -26,13 +26,13 @@ extension Verb {
         let result = try invocation.lint(console)
         switch form {
         case .text:
-            console.print(result.document) {
-                result.lines(style: $0).map { $0.contains("→") ? $0 : console.advised($0) }
-            }
-        case .json: console.line(result.document.advised(by: Advice(invocation)).compact)
-        case .sarif: console.lines(try result.lines(as: .sarif))
-        case .github: console.lines(try result.lines(as: .gitHub).map(console.advised))
-        case .markdown: console.lines(try result.lines(as: .markdown).map(console.advised))
+            console.print(result.document) { result.lines(style: $0) }
+        case .json: console.line(result.document.compact)
+        case .sarif:
+            // It is read elsewhere, where the paths that were typed here lead to nothing.
+            try CommandWords().speaking { console.lines(try result.lines(as: .sarif)) }
+        case .github: console.lines(try result.lines(as: .gitHub))
+        case .markdown: console.lines(try result.lines(as: .markdown))
         }
         return result.has(atLeast: level) ? .findings : .done
     }

@@ -1,8 +1,5 @@
-import MoultEngine
 import MoultModel
-import MoultPlan
 import MoultReport
-import MoultStore
 import MoultSystem
 
 extension Verb {
@@ -66,65 +63,46 @@ extension Verb {
     ]
 
     static func migrate(_ invocation: Invocation, _ console: Console) throws -> ExitCode {
+        let started = POSIXSystem().monotonicNanoseconds
         try invocation.requireModel()
         let profiled = try ProfiledRun(invocation)
-        if let budget = try invocation.seconds(.budget) { return try migrate(invocation, within: budget, console) }
-        let path = try invocation.newStore()
-        let kept = try invocation.keptPlan()
-        try kept?.checkCode(invocation.registry)
-        if path == nil { try invocation.heal(try invocation.required(Operand.store)) }
-        let prepared = try invocation.preparedMigration(console)
-        try kept?.check(prepared)
-        console.say(prepared.warnings)
-        if let path { return try migrate(prepared, into: path, invocation, console) }
-        let plan = prepared.plan
-        guard let migration = try prepared.migration() else {
-            console.print(OutcomeReport(nothingToDoAt: plan.to.name).document) { PlanReport(prepared).lines(style: $0) }
-            return .done
-        }
+        let session = try invocation.session(invocation.migrationWork(), console, started: started)
+        console.say(session.warnings)
         let progress = ProgressDisplay(console)
         defer { progress.end() }
-        progress.debug("Migrating from version \(plan.from.name) to version \(plan.to.name)")
-        progress.debug("Inferred mapping model")
-        let migrator = invocation.migrator
-        let observer = profiled?.watching(progress.observer) ?? progress.observer
-        let result = Result {
-            if invocation[.dryRun] {
-                return OutcomeReport(
-                    plan, try migrator.rehearse(migration, on: prepared.store, observer),
-                    deferral: prepared.deferral)
-            }
-            let outcomes = try run(invocation, prepared.store, console) { migrator in
-                prepared.stopsAtEachVersion
-                    ? try migrator.run(prepared, observer)
-                    : [try migrator.run(migration, on: prepared.store, observer)]
-            }
-            return MigrationOutcome(joining: outcomes).map { OutcomeReport(plan, $0, deferral: prepared.deferral) }
-                ?? OutcomeReport(nothingToDoAt: plan.to.name)
+        if !session.isEmpty {
+            progress.debug("Migrating from version \(session.from) to version \(session.to)")
+            progress.debug("Inferred mapping model")
         }
+        let result = Result { try session.run(profiled?.watching(progress.observer) ?? progress.observer) }
         if case .success(let report) = result {
-            progress.debug("Completed successfully")
+            if [.migrated, .rehearsed].contains(report.outcome) { progress.debug("Completed successfully") }
             progress.end()
-            console.print(report.document) { report.lines(style: $0).map(console.advised) }
+            report.spaceMade.forEach(console.say)
+            console.print(report.document) { report.lines(style: $0) }
+            if report.outcome == .nothingToDo { return .done }
         }
         progress.end()
         let isProfileWritten = profiled?.end(console) ?? true
-        _ = try result.get()
+        if try result.get().outcome == .paused { return .unfinished }
         return isProfileWritten ? .done : .unwritten
     }
+}
 
-    /// With --make-room a run that has too little is helped on.
-    private static func run(
-        _ invocation: Invocation, _ store: String, _ console: Console,
-        _ body: (Migrator) throws -> [MigrationOutcome]
-    ) throws -> [MigrationOutcome] {
-        guard invocation[.makeRoom] else { return try body(invocation.migrator) }
-        let (outcomes, made) = try invocation.migrator.makingRoom(for: store, body)
-        for name in made.pruned { console.say(BackupFolder.removal(of: name)) }
-        if made.isFrugal, !invocation[.frugal] {
-            console.say("There was no space for a backup. The migration kept none.")
+extension Invocation {
+    /// The work that the options of migrate ask for.
+    ///
+    /// - Throws: `usage` for options that make no sense beside it.
+    fileprivate func migrationWork() throws -> StoreRequest.Work {
+        if self[.dryRun], self[value: .budget] != nil { throw wrong("--budget and --dry-run exclude each other.") }
+        guard let path = self[value: .into] else { return self[.dryRun] ? .rehearse : .migrate }
+        let flags: [Option] = [.dryRun, .frugal, .again]
+        if let other = flags.first(where: { self[$0] })
+            ?? (self[value: .backups] == nil || isConfigured(.backups) ? nil : .backups)
+        {
+            throw wrong("--into and --\(other.name) exclude each other.")
         }
-        return outcomes
+        return .migrateInto(path)
     }
 }
 

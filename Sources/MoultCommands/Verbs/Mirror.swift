@@ -2,7 +2,6 @@ import MoultEngine
 import MoultMirror
 import MoultModel
 import MoultReport
-import MoultSystem
 
 extension Verb {
     static let mirror = Verb(
@@ -25,10 +24,10 @@ extension Verb {
         examples: ["moult mirror start forum.sqlite --model Forum.xcdatamodeld --at forum-new.sqlite"]
     ) { invocation, console in
         try invocation.requireModel()
-        let (versions, options) = try invocation.migrationInput(console)
+        var request = try invocation.request(.migrateInto(try invocation.required(place)))
+        request.models = invocation.models
         let mirror = try StoreMirror.start(
-            try invocation.required(Operand.store), versions: versions, to: invocation[value: .target],
-            at: try invocation.required(place), options: options, input: try invocation.mirrorInput(),
+            request, invocation.project(console).context(for: request.store),
             isCancelled: Interruption.heard)
         console.say(mirror.warnings)
         console.print(mirror.record.document) { _ in
@@ -104,8 +103,8 @@ extension Verb {
                 + (mirror.record.isOneWay
                     ? ["The cut-over cannot be undone:"] + losses.map { "  \($0)" }
                     : [
-                        "\(mirror.store.printable) follows; "
-                            + console.advised("moult mirror cutover --undo reverses it.")
+                        String(
+                            advice: "\(mirror.store.printable) follows; \(.cutOverMirror, .undo) reverses it.")
                     ]
                         + (losses.isEmpty ? [] : ["Undoing it would lose:"] + losses.map { "  \($0)" }))
         }
@@ -163,30 +162,33 @@ extension Verb {
 }
 
 extension Invocation {
-    private static let paths: [Option] = [.model, .answers, .mapping]
-
-    /// Returns the options by which `start` found the model and the mapping, for the next call; paths in full.
-    fileprivate func mirrorInput() throws -> [String: String] {
-        var input: [String: String] = [:]
-        for option in Verb.mirrorInput {
-            guard let value = option.value == nil ? (self[option] ? "" : nil) : self[value: option] else { continue }
-            input[option.name] = Self.paths.contains(option) ? try POSIXSystem().resolve(value) : value
+    /// The files of the models that are named; nil if none is.
+    fileprivate var models: StoreRequest.Models? {
+        self[value: .model].map { path in
+            StoreRequest.Models(
+                path: path, order: list(.order), answers: self[value: .answers],
+                mappings: self[value: .mapping].map { [$0] } ?? [])
         }
-        return input
     }
 
     /// The mirror of the store, by the model that is named here, otherwise by the one that it was begun with.
     fileprivate func mirror(_ console: Console) throws -> StoreMirror {
         let store = try required(Operand.store)
-        var input = try StoreMirror.record(of: store).record.input
-        for (name, value) in try mirrorInput() { input[name] = value }
-        let arguments = input.sorted { $0.key < $1.key }.map {
-            $0.value.isEmpty ? "--\($0.key)" : "--\($0.key)=\($0.value)"
+        let begun = try StoreMirror.record(of: store).record.request
+        var whole = self
+        if let models = begun.models {
+            whole.give(models.path, for: Option.model)
+            if let order = models.order { whole.give(order.joined(separator: ","), for: .order) }
+            if let answers = models.answers { whole.give(answers, for: .answers) }
+            if let mapping = models.mappings.first { whole.give(mapping, for: .mapping) }
         }
-        let whole = try Invocation(
-            Verb("mirror", "", operands: [.store], options: Verb.mirrorInput, examples: []) { _, _ in .done },
-            path: path, arguments: [store] + arguments, registry: registry)
-        let (versions, options) = try whole.migrationInput(console)
-        return try StoreMirror(of: store, versions: versions, options: options, isCancelled: Interruption.heard)
+        var project = try whole.project(console)
+        if self[value: .mapping] == nil {
+            for path in begun.models?.mappings.dropFirst() ?? [] { try project.addMappings(at: path) }
+        }
+        var options = begun.options
+        if self[.experimental] { options.isExperimental = true }
+        return try StoreMirror(
+            of: store, options, project.context(for: store), isCancelled: Interruption.heard)
     }
 }

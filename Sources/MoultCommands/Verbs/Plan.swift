@@ -1,11 +1,5 @@
-import MoultEngine
 import MoultModel
-import MoultModelFiles
-import MoultPlan
 import MoultReport
-import MoultStore
-import MoultSystem
-import MoultTransform
 
 extension Verb {
     static let plan = Verb(
@@ -39,27 +33,20 @@ extension Verb {
             "moult plan forum.sqlite --model Forum.xcdatamodeld --to \"Forum 2\" --sql",
         ]
     ) { invocation, console in
-        let prepared = try invocation.preparedMigration(console)
-        let losses = try prepared.foreseenLosses()
-        let examined = try prepared.examined()
-        let obstacle: MigrationError? = if case .failure(let error) = examined { error } else { nil }
-        let needs = try (try? examined.get()).flatMap { $0 }.map {
-            try invocation.migrator.needs(of: $0, on: prepared.store)
+        let plan = try invocation.session(.plan, console)
+            .plan(withSQL: invocation[showsSQL], withValues: invocation[values])
+        console.print(plan.document) { plan.lines(style: $0) }
+        if !console.isJSON {
+            // A loss is among the lines.
+            if let obstacle = plan.obstacle {
+                if obstacle.code != .lossNotAccepted { throw obstacle }
+            } else if let undeclared = plan.undeclaredLoss {
+                guard invocation[.check] else { throw undeclared }
+                console.say(undeclared)
+            }
         }
-        let undeclared = prepared.undeclaredLosses(among: losses)
-        let refusal = obstacle ?? losses.first { $0.fate == .refused }?.refusal ?? undeclared
-        let script = invocation[showsSQL] && obstacle == nil ? try prepared.script() : nil
-        let report = PlanReport(
-            prepared, script: script, losses: losses, refusal: refusal, needs: needs, withValues: invocation[values])
-        console.print(report.document) { report.lines(style: $0) }
-        // A loss is among the lines.
-        if let obstacle, obstacle.code != .lossNotAccepted, !console.isJSON { throw obstacle }
-        if obstacle == nil, let undeclared, !console.isJSON {
-            guard invocation[.check] else { throw undeclared }
-            console.say(undeclared.advised(by: Advice(invocation)))
-        }
-        if invocation[.check], refusal?.code == .lossNotAccepted { return .findings }
-        return refusal.map { ExitCode(number: $0.exitCode) } ?? .done
+        if invocation[.check], plan.refusal?.code == .lossNotAccepted { return .findings }
+        return plan.refusal.map { ExitCode(number: $0.exitCode) } ?? .done
     }
 
     private static let showsSQL = Option.flag("sql", "Show the SQL statements.")
@@ -82,68 +69,4 @@ extension Option {
     static let normalise = flag(
         "normalise", "Rebuild every table that changes, with its columns in the order of a new store.")
     static let cloudKit = flag("cloudkit", "Allow the migration of a store that is mirrored to CloudKit.")
-}
-
-extension Invocation {
-    /// The app's code, with the losses that `moult.json` declares.
-    var registryWithDeclaredLosses: MigrationRegistry {
-        var registry = registry
-        registry.acceptedLosses.formUnion(AcceptedLosses(configuration?.acceptedLosses ?? []))
-        return registry
-    }
-
-    private var comparesUnwritten: Bool {
-        get throws {
-            switch self[value: .verify] {
-            case nil, "changed": false
-            case "full": true
-            case let other?: throw wrong("--verify is changed or full, not \(other).")
-            }
-        }
-    }
-
-    /// The versions of the model and all that the arguments say of a migration, but for the store.
-    func migrationInput(_ console: Console) throws -> (versions: ModelVersions, options: PreparedMigration.Options) {
-        if self[.inPlace], self[.normalise] { throw wrong("--in-place and --normalise exclude each other.") }
-        if self[.inPlace], self[.stops] { throw wrong("--in-place and --stop-at-each-version exclude each other.") }
-        let versions = try versionsOnTheWay(console)
-        try versions.checkReleased()
-        return (versions, try planOptions(in: versions, console))
-    }
-
-    /// The options of a migration between versions, as far as the verb has them: what plans, diagnoses and draws it sees
-    /// what migrates it.
-    func planOptions(in versions: ModelVersions, _ console: Console) throws -> PreparedMigration.Options {
-        let registered = try self[value: .mapping].map { path in
-            try [RegisteredStage](mappingsAt: path, in: versions, self.registry)
-        }
-        var registry = registryWithDeclaredLosses
-        if self[.fix] { registry.appliesFixes = true }
-        if self[.allowLargeQuarantine] { registry.allowsLargeQuarantine = true }
-        if self[.acceptLosses] { registry.acceptedLosses = .all }
-        if let path = self[value: .rules] {
-            registry.rules += try RulesFile(json: try POSIXSystem().read(path), place: path).rules
-        }
-        var options = PreparedMigration.Options(
-            answers: try answers(for: versions, console), registered: registered ?? [], registry: registry,
-            stopsAtEachVersion: self[.stops],
-            isExperimental: self[.experimental], allowsCloudKit: self[.cloudKit])
-        options.remedies = .commandLine
-        options.part = self[value: .storeConfiguration].map(StorePart.configuration)
-        options.defersWork = self[.deferred]
-        options.comparesUnwritten = try comparesUnwritten
-        options.continuesEarlierCall = self[value: .budget] != nil
-        options.choice =
-            self[.inPlace] ? .inPlace : self[.normalise] || options.continuesEarlierCall ? .normalised : .cheapest
-        return options
-    }
-}
-
-extension MigrationRemedies {
-    fileprivate static let commandLine = MigrationRemedies(
-        allowingCloudKit: "pass --cloudkit", choosingConfiguration: "pass --store-configuration"
-    ) {
-        "To declare it in moult.json: \"acceptedLosses\": \($0.swiftLiteral). To accept every loss of this migration: "
-            + "--accept-losses."
-    }
 }

@@ -29,44 +29,13 @@ extension Verb {
             "moult repair forum.sqlite --only indexes",
         ]
     ) { invocation, console in
-        let store = try invocation.required(Operand.store)
         let rules = try invocation.repairRules()
-        try invocation.heal(store)
-        let version = try invocation.versions(console).version(ofStore: store)
-        let repair = try StoreRepair(store, at: version, rules: rules)
-        guard var migration = repair.migration else {
-            let found = repair.found
-            console.print(found.document(of: nil, dryRun: invocation[.dryRun])) { style in
-                found.lines(isDone: false, style: style)
-                    + [found.isWell ? "Nothing to repair." : "Nothing that a repair can fix; see above."]
-            }
-            return found.isWell ? .done : .findings
+        let keeper = try invocation.keeper { try invocation.versions(console) }
+        let report = try ProgressDisplay.during(console) {
+            try keeper.repair(rules, isRehearsal: invocation[.dryRun], $0)
         }
-        migration.allowsLargeQuarantine = invocation[.allowLargeQuarantine]
-        let progress = ProgressDisplay(console)
-        let outcome: MigrationOutcome?
-        do {
-            defer { progress.end() }
-            if invocation[.dryRun] {
-                _ = try invocation.migrator.rehearse(migration, on: store, progress.observer)
-                outcome = nil
-            } else {
-                outcome = try invocation.migrator.run(migration, on: store, progress.observer)
-            }
-        }
-        let report = repair.report
-        console.print(report.document(of: outcome, dryRun: invocation[.dryRun])) {
-            (report.lines(of: outcome, style: $0) + (repair.leavesRows ? [nextRepair(outcome)] : []))
-                .map(console.advised)
-        }
+        console.print(report.document) { report.lines(style: $0) }
         return report.isWell ? .done : .findings
-    }
-
-    /// Returns the next step once the tables are whole.
-    private static func nextRepair(_ outcome: MigrationOutcome?) -> String {
-        outcome == nil
-            ? "The rows are checked after tables and indexes are repaired."
-            : "Next: moult repair --dry-run checks the rows."
     }
 
     fileprivate static func names(of rules: Set<RepairRule>) -> String {
@@ -95,69 +64,6 @@ extension Invocation {
                 }
                 return rule
             })
-    }
-}
-
-extension RepairReport {
-    fileprivate func document(of outcome: MigrationOutcome?, dryRun: Bool) -> JSONValue {
-        [
-            "format": 1, "dryRun": .bool(dryRun), "run": JSONValue(outcome?.run),
-            "backup": JSONValue(outcome?.backup?.name), "prunedBackups": JSONValue(outcome?.pruned ?? []),
-            "count": .integer(count), "left": .integer(left),
-            "quarantined": .integer(quarantined),
-            "findings": .array(
-                findings.map { finding in
-                    [
-                        "rule": .string(finding.rule.rawValue), "place": .string(finding.place),
-                        "count": .integer(finding.count), "keys": .array(finding.keys.map(JSONValue.integer)),
-                        "quarantined": .integer(finding.quarantined), "left": .integer(finding.left),
-                        "bytes": finding.rule == .externalFiles ? .integer(finding.bytes) : .null,
-                        "remedy": .string(finding.rule.sentence(isDone: outcome != nil)),
-                    ]
-                }), "remarks": .array(remarks.map(\.document)),
-        ]
-    }
-
-    /// Returns the lines about what was found, and what became of it, or would.
-    fileprivate func lines(isDone: Bool, style: TextStyle) -> [String] {
-        let remarks = remarks.flatMap { $0.lines(style: style) }
-        guard !findings.isEmpty else { return remarks }
-        var table = TextTable([
-            .left("rule"), .left("at"), .right("rows"), .right("quarantined"), .right("left"),
-            .left(isDone ? "what was done" : "what will be done"),
-        ])
-        for finding in findings {
-            table.add(
-                finding.rule.rawValue, finding.place, Quantity.count(finding.count),
-                Quantity.count(finding.quarantined),
-                Quantity.count(finding.left), finding.rule.sentence(isDone: isDone))
-        }
-        return remarks + table.lines(style: style)
-    }
-
-    fileprivate func lines(
-        of outcome: MigrationOutcome?, style: TextStyle
-    ) -> [String] {
-        var lines = lines(isDone: outcome != nil, style: style)
-        if let outcome {
-            if let backup = outcome.backup?.name { lines.append("The old store is kept as the backup \(backup).") }
-            if let files = findings.first(where: { $0.rule == .externalFiles }) {
-                lines.append(
-                    "\(Quantity.count(files.count, "file")), \(Quantity.bytes(Int(clamping: files.bytes))): "
-                        + "external-files/\(outcome.run) in the store's .moult folder. Remove what nobody needs.")
-            }
-            lines += outcome.removals
-            if quarantined > 0 {
-                lines.append("moult quarantine restore --run \(outcome.run.shellQuoted) puts objects back.")
-            }
-        } else {
-            lines.append("Rehearsed and verified on a copy. The store is unchanged.")
-        }
-        if left > 0 {
-            let rows = style.yellow(Quantity.count(left, "row"))
-            lines.append("\(rows) \(left == 1 ? "is" : "are") left: the right value is not known.")
-        }
-        return lines
     }
 }
 

@@ -15,33 +15,11 @@ extension Verb {
         operands: [.store], options: migrateOptions,
         examples: ["moult resume forum.sqlite", "moult resume forum.sqlite --model Forum.xcdatamodeld"]
     ) { invocation, console in
-        let store = try invocation.required(Operand.store)
-        let leftOutside = try invocation.migrator.leftOutside(store)
-        let outcome = try invocation.migrator.recover(store)
-        let isMissing = try !POSIXSystem().exists(store)
-        if isMissing, outcome == .undone {
-            console.print(["format": 1, "recovery": .string(outcome.rawValue)]) { _ in
-                ["The new store was not finished. What was left of it is removed. Run the same command again."]
-            }
-            return .done
-        }
-        if invocation[value: .model] != nil || invocation.registry.models != nil {
+        let report = try invocation.keeper().recover()
+        if !report.isOfNewStore, invocation[value: .model] != nil || invocation.registry.models != nil {
             return try migrate(invocation, console)
         }
-        console.print(["format": 1, "recovery": .string(outcome.rawValue)]) { _ in
-            switch outcome {
-            case .nothing: ["No run was left unfinished."]
-            case .undone:
-                ["The run had not committed. The store is unchanged. Run the same command again."]
-                    + (leftOutside.map { [$0.printable] } ?? [])
-            case .replaced:
-                [
-                    "The run was to restore a backup, but another store is there now. It is unchanged.",
-                    "Run moult rollback again to restore the backup; the current store is backed up first.",
-                ]
-            case .completed: ["The run had committed: the store is the new one."]
-            }
-        }
+        console.print(report.document) { report.lines(style: $0) }
         return .done
     }
 }

@@ -14,40 +14,22 @@ extension Verb {
         operands: [.store], options: [to, .model, .order, .backups],
         examples: ["moult rollback forum.sqlite", "moult rollback forum.sqlite --to Forum"]
     ) { invocation, console in
-        let store = try invocation.required(Operand.store)
-        let backup = try invocation.migrator.backup(named: invocation[value: to], of: store) {
-            try invocation.versionsIfKnown(console)
-        }
-        return try restore(backup, invocation, console)
+        let name = invocation[value: to]
+        return try restore(invocation, console) { try $0.rollback(to: name, $1) }
     }
 
     private static let to = Option.value(
         "to", "BACKUP|VERSION",
         "The backup to restore: its name or path, or a version, whose newest backup is then restored.")
 
-    static func restore(_ backup: StoreBackup, _ invocation: Invocation, _ console: Console) throws -> ExitCode {
-        let store = try invocation.required(Operand.store)
-        let progress = ProgressDisplay(console)
-        defer { progress.end() }
-        let outcome = try invocation.migrator.rollback(
-            store, to: backup, currentVersion: invocation.knownVersionName(of: store, console), progress.observer)
-        progress.end()
-        console.print(outcome.document) { _ in
-            let version = backup.manifest.version.isEmpty ? "" : " (\(backup.manifest.version.printable))"
-            var lines = ["Restored \(backup.name)\(version) in \(Quantity.duration(outcome.seconds))."]
-            if let saved = outcome.saved { lines.append("What was there is kept as the backup \(saved.name).") }
-            if let folder = outcome.setAside { lines.append("What was there could not be read. It is in \(folder).") }
-            return lines
-        }
+    /// Runs a rollback and prints what it has done.
+    static func restore(
+        _ invocation: Invocation, _ console: Console,
+        _ body: (StoreKeeper, MigrationObserver) throws -> RollbackReport
+    ) throws -> ExitCode {
+        let keeper = try invocation.keeper { try invocation.versionsIfKnown(console) }
+        let report = try ProgressDisplay.during(console) { try body(keeper, $0) }
+        console.print(report.document) { report.lines(style: $0) }
         return .done
-    }
-}
-
-extension RollbackOutcome {
-    var document: JSONValue {
-        [
-            "format": 1, "run": .string(run), "restored": restored.document, "saved": saved?.document ?? .null,
-            "setAside": JSONValue(setAside), "seconds": .double(seconds),
-        ]
     }
 }

@@ -15,11 +15,10 @@ extension Verb {
             "moult status forum.sqlite --model Forum.xcdatamodeld --json",
         ]
     ) { invocation, console in
-        let store = try invocation.required(Operand.store)
-        let versions = try invocation.versionsOnTheWay(console)
-        let report = try StatusReport(of: store, in: versions, target: invocation[value: .target])
-        console.print(report.document) { report.lines(style: $0).map(console.advised) }
-        switch report.status {
+        let keeper = try invocation.keeper { try invocation.versionsOnTheWay(console) }
+        let report = try keeper.status(aimingAt: invocation[value: .target])
+        console.print(report.document) { report.lines(style: $0) }
+        switch report.state {
         case .current: return .done
         case .behind: return invocation[.check] ? .findings : .done
         case .ahead, .unknown: return .refused

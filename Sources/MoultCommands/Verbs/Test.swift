@@ -1,7 +1,5 @@
-import MoultEngine
 import MoultModel
 import MoultReport
-import MoultStore
 import MoultSystem
 import MoultTesting
 
@@ -50,15 +48,16 @@ extension Verb {
 
     /// - Returns: whether everything was kept.
     private static func testCrashes(_ invocation: Invocation, _ seconds: Double, _ console: Console) throws -> Bool {
-        let (versions, given) = try invocation.migrationInput(console)
-        var acceptingAll = given
+        var request = try invocation.request(.migrate)
+        request.options.patience = .zero
+        var context = try invocation.project(console).context(for: request.store)
         // On a copy nothing is lost.
-        acceptingAll.losses = .asTheVersionsSay()
-        let (options, target) = (acceptingAll, invocation[value: .target])
-        let test = CrashTest(of: try invocation.required(Operand.store)) { store, system in
-            let prepared = try PreparedMigration(
-                store, versions: versions, to: target, options: options, system: system)
-            _ = try Migrator(options: .sequential, system: system).run(prepared)
+        context.losses = .asTheVersionsSay()
+        context.isSequential = true
+        let test = CrashTest(of: request.store) { [request, context] store, system in
+            var request = request
+            request.store = store
+            _ = try StoreSession(request, context, on: system).run()
         }
         let matrix = try test.run(
             seconds: seconds, isWanted: { [isStopped = Interruption.heard] in !isStopped() },

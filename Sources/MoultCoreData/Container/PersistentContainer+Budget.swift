@@ -1,5 +1,6 @@
 import Foundation
-import MoultEngine
+import MoultModel
+import MoultReport
 import MoultSystem
 
 /// The result of a migration call with a time budget.
@@ -44,11 +45,11 @@ extension StoreOpening {
         for opening in openings {
             let spent = hasMigrated ? system.seconds(since: started) : 0
             do {
-                switch try opening.migrate(within: budget - spent) {
+                guard let report = try opening.migrate(within: budget - spent) else { continue }
+                switch report.outcome {
                 case .nothingToDo: continue
-                case .finished: hasMigrated = true
-                case .paused(let pause):
-                    return .unfinished(fraction: pause.fraction, startedOver: pause.startedOver)
+                case .paused: return .unfinished(fraction: report.fraction, startedOver: report.startedOver)
+                case .migrated, .rehearsed: hasMigrated = true
                 }
             } catch let error as MigrationError where error.code == .budgetTooSmall && hasMigrated {
                 // The next call has all of its time for this store.

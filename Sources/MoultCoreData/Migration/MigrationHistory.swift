@@ -56,13 +56,13 @@ public struct MigrationEvent: Sendable, Hashable, Identifiable {
     /// The data that the store lost in it, counted.
     public let losses: [MigrationLoss]
 
-    init(_ record: RunRecord) {
+    init(_ record: StoreRun) {
         id = record.run
         from = record.from
         to = record.to
         isRollback = record.operation == .rollback
         outcome = Outcome(rawValue: record.result.rawValue) ?? .failed
-        startedAt = record.startedAt
+        startedAt = record.startTime
         duration = record.seconds
         backup = record.backup
         rows = record.rows

@@ -3,6 +3,7 @@ import MoultEngine
 import MoultMirror
 import MoultModel
 import MoultPlan
+import MoultReport
 import MoultSystem
 import MoultTransform
 
@@ -22,8 +23,8 @@ import MoultTransform
 public struct PersistentStoreMirror: Sendable {
     /// The first store.
     public let url: URL
-    private let versions: ModelVersions
-    private let options: PreparedMigration.Options
+    private let context: StoreSession.Context
+    private let options: RunOptions
 
     /// The mirror that a store has.
     ///
@@ -38,21 +39,19 @@ public struct PersistentStoreMirror: Sendable {
         ofStoreAt url: URL, versions: ModelVersions, registry: MigrationRegistry = MigrationRegistry(),
         migrationAnswers: Data? = nil, allowsUncertainVersionHashes: Bool = false
     ) throws {
-        let options = try Self.options(registry, migrationAnswers, allowsUncertainVersionHashes)
-        self.init(url, versions, options)
+        try self.init(url, versions, registry, migrationAnswers, allowsUncertainVersionHashes)
         _ = try mirror { false }
     }
 
-    private init(_ url: URL, _ versions: ModelVersions, _ options: PreparedMigration.Options) {
-        (self.url, self.versions, self.options) = (url, versions, options)
-    }
-
-    private static func options(
-        _ registry: MigrationRegistry, _ answers: Data?, _ isExperimental: Bool
-    ) throws -> PreparedMigration.Options {
-        PreparedMigration.Options(
-            answers: try answers.map { try Answers(json: [UInt8]($0)) } ?? .none, registry: registry,
-            losses: .asTheVersionsSay(), isExperimental: isExperimental)
+    private init(
+        _ url: URL, _ versions: ModelVersions, _ registry: MigrationRegistry, _ answers: Data?, _ isExperimental: Bool
+    ) throws {
+        var context = StoreSession.Context(
+            versions, answers: try answers.map { try Answers(json: [UInt8]($0)) } ?? .none, registry: registry)
+        context.losses = .asTheVersionsSay()
+        var options = RunOptions()
+        options.isExperimental = isExperimental
+        (self.url, self.context, self.options) = (url, context, options)
     }
 
     /// Makes the second store by the migration to another version, and begins to follow the first.
@@ -73,13 +72,13 @@ public struct PersistentStoreMirror: Sendable {
         registry: MigrationRegistry = MigrationRegistry(), migrationAnswers: Data? = nil,
         allowsUncertainVersionHashes: Bool = false
     ) async throws -> PersistentStoreMirror {
-        let options = try options(registry, migrationAnswers, allowsUncertainVersionHashes)
+        let mirror = try Self(url, versions, registry, migrationAnswers, allowsUncertainVersionHashes)
         return try await BlockingWork.run("PersistentStoreMirror") { isCancelled in
             try checkIsClosed(url)
             _ = try StoreMirror.start(
-                url.path, versions: versions, to: version, at: mirrorURL.path, options: options,
+                StoreRequest(url.path, to: version, .migrateInto(mirrorURL.path), mirror.options), mirror.context,
                 isCancelled: isCancelled)
-            return PersistentStoreMirror(url, versions, options)
+            return mirror
         }
     }
 
@@ -103,17 +102,17 @@ public struct PersistentStoreMirror: Sendable {
     ///   or the other was migrated; `dataConflict` if rows do not fit the other version.
     @discardableResult
     public func sync(comparingAll: Bool = false, overwriting: Bool = false) async throws -> Sync {
-        try await run { Sync(try $0.synchronise(all: comparingAll, overwriting: overwriting)) }
+        try await run { try $0.synchronise(all: comparingAll, overwriting: overwriting) }
     }
 
     /// Says where the mirror stands, without writing to either store.
     ///
     /// - Throws: as ``sync(comparingAll:overwriting:)``, where nothing could be taken over.
-    public func status() async throws -> Status { try await run { Status(try $0.status()) } }
+    public func status() async throws -> Status { try await run { try $0.status() } }
 
     /// Brings the store that follows up to date, and compares every value of every row with what a fresh migration of the
     /// other gives. Nothing is put right.
-    public func verify() async throws -> Verification { try await run { Verification(try $0.verify()) } }
+    public func verify() async throws -> Verification { try await run { try $0.verify() } }
 
     /// Says where the second store is now, after it was moved.
     ///
@@ -158,7 +157,7 @@ public struct PersistentStoreMirror: Sendable {
     // MARK: - Parts
 
     private func mirror(_ isCancelled: @escaping @Sendable () -> Bool) throws -> StoreMirror {
-        try StoreMirror(of: url.path, versions: versions, options: options, isCancelled: isCancelled)
+        try StoreMirror(of: url.path, options, context, isCancelled: isCancelled)
     }
 
     private func run<Value: Sendable>(

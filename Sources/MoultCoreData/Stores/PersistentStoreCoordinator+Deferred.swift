@@ -2,6 +2,7 @@ import Foundation
 import MoultEngine
 import MoultModel
 import MoultObjects
+import MoultReport
 import MoultStore
 
 extension PersistentStoreCoordinator {
@@ -48,8 +49,9 @@ extension PersistentStoreCoordinator {
             try objects.remove(store.store)
             store.close()
             let result = Result {
-                let options = MigrationOptions(patience: max(store.options.busyTimeout, 0))
-                _ = try Migrator(options: options).finishDeferred(
+                var options = RunOptions()
+                options.patience = .milliseconds(max(store.options.busyTimeout, 0))
+                _ = try options.migrator().finishDeferred(
                     url.path, versions: modelVersions, limit,
                     MigrationObserver(telling: onProgress, isCancelled: { false }))
             }

@@ -109,7 +109,7 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
         try objects.add(store.store)
         stores.withLock { $0.append(store) }
         do {
-            if let task = opening.description?.afterMigration { try runTask(task, on: store) }
+            if let task = opening.migration.afterMigration { try runTask(task, on: store) }
         } catch {
             try remove(store)
             throw error

@@ -49,26 +49,26 @@ public enum PersistentStoreOption {
 }
 
 /// Options that have been read and found good.
-struct StoreOptions: Sendable {
+package struct StoreOptions: Sendable {
     var migrates: Bool
     var infers: Bool
-    var isReadOnly = false
+    package var isReadOnly = false
     /// Milliseconds.
     var busyTimeout: Int32 = 5_000
     var pragmas: [(name: String, value: String)] = []
     var analyzes = false
     var vacuums = false
-    var tracksHistory = false
+    package var tracksHistory = false
     var forcesDestruction = false
     var defersMigration = false
-    var allowsUncertainHashes = false
-    var acceptedLosses = AcceptedLosses.none
-    var allowsCloudKitMigration = false
+    package var allowsUncertainHashes = false
+    package var acceptedLosses = AcceptedLosses.none
+    package var allowsCloudKitMigration = false
     var stagedMigrationManager: StagedMigrationManager?
 
     /// - Parameter migratesByDefault: what holds where the options do not say.
     /// - Throws: `usage` for a key or a value that Moult does not know, naming those it does.
-    init(_ options: [String: any Sendable]?, migratesByDefault: Bool = false) throws {
+    package init(_ options: [String: any Sendable]?, migratesByDefault: Bool = false) throws {
         migrates = migratesByDefault
         infers = migratesByDefault
         for (key, value) in (options ?? [:]).sorted(by: { $0.key < $1.key }) { try set(value, for: key) }

@@ -3,6 +3,7 @@ import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultPlan
+import MoultReport
 import MoultSQLite
 import MoultStore
 import MoultSystem
@@ -20,7 +21,8 @@ package struct StoreOpening {
     let type: PersistentStore.StoreType
     let configuration: String?
     let options: StoreOptions
-    var description: PersistentStoreDescription.State?
+    /// The settings of a migration.
+    package var migration = Migration()
     /// Says, of a store that is of none of the versions, which versions to go through; the store's own model, where it
     /// carries one, and an inferred edge from it to the last version otherwise.
     package var adopting: ((StoreSnapshot, ModelVersions) throws -> ModelVersions)?
@@ -28,11 +30,46 @@ package struct StoreOpening {
     package var willMigrate: ((_ from: String, _ to: String) throws -> Void)?
     /// Called with a store that is to be migrated, before anything is done to it.
     package var checkValues: ((Connection) throws -> Void)?
-    /// The remedies that errors name: how the app allows what is refused.
-    package var remedies = MigrationRemedies.description
+    /// The words of the remedies: how the app allows what is refused.
+    package var words: any RemedyWords = DescriptionWords()
     package var system: any System = POSIXSystem()
 
-    init(
+    /// The settings of the migration of a store that is behind, besides its options.
+    package struct Migration {
+        /// Those of a run; what the store's options say is added.
+        package var run = RunOptions()
+        /// The code that the migration may need.
+        package var registry = MigrationRegistry()
+        /// Answers to the questions that it may ask, as JSON.
+        var answers: Data?
+        /// The task that is due from the very commit that migrates the store.
+        var afterMigration: (@Sendable (ManagedObjectContext) throws -> Void)?
+        /// Told often, on the thread that migrates.
+        package var onProgress: (@Sendable (MigrationProgress) -> Void)?
+        /// Asked often; true ends the migration with the error `cancelled`, and the store as it was.
+        package var isCancelled: (@Sendable () -> Bool)?
+        /// Told what the migration has deleted.
+        package var onLosses: (@Sendable ([MigrationLoss]) -> Void)?
+
+        package init() {}
+
+        init(_ state: PersistentStoreDescription.State) {
+            run.stopsAtEachVersion = state.stopsAtEachVersion
+            run.maximumAttempts = state.maximumMigrationAttempts
+            run.keepsBackup = state.keepsMigrationBackup
+            run.comparesStores = state.validatesAfterMigration
+            (registry, answers) = (state.migrationRegistry, state.migrationAnswers)
+            afterMigration = state.afterMigration
+            (isCancelled, onLosses) = (state.isMigrationCancelled, state.migrationLosses)
+            let (progress, updates) = (state.migrationProgress, state.updates)
+            onProgress = { told in
+                progress?(told)
+                for update in updates { update.yield(told) }
+            }
+        }
+    }
+
+    package init(
         model: ManagedObjectModel, versions: ModelVersions?, url: URL?, type: PersistentStore.StoreType,
         configuration: String?, options: StoreOptions
     ) {
@@ -54,12 +91,14 @@ package struct StoreOpening {
         self.init(
             model: model, versions: versions, url: state.url, type: state.type, configuration: state.configuration,
             options: try StoreOptions(state.options))
-        self.description = state
+        migration = Migration(state)
     }
 
     /// - Throws: `storeAhead`, `noPath`, `storeUnknown`, `cannotInfer`, `question` if the store does not fit the model
     ///   and cannot be made to; `locked` where somebody else has it; what a damaged store throws.
-    package func open() throws -> PersistentStore {
+    package func open() throws -> PersistentStore { try words.speaking(opened) }
+
+    private func opened() throws -> PersistentStore {
         guard type == .sqlite, let url, url.path != "/dev/null" else {
             let store = try ObjectStore(inMemory: model, configuration: configuration, history: options.tracksHistory)
             return PersistentStore(store, url: nil, type: .inMemory, configuration: configuration, options: options)
@@ -151,91 +190,83 @@ package struct StoreOpening {
 
 extension StoreOpening {
     private func bringUpToDate(_ path: String) throws {
-        guard let (migrator, prepared) = try preparedMigration(path) else { return }
-        tellLosses(of: try migrator.run(prepared, observer))
+        if let session = try session(path) { _ = try run(session) }
     }
 
-    private func tellLosses(of outcomes: [MigrationOutcome]) {
-        let losses = outcomes.flatMap(\.losses)
-        if !losses.isEmpty { description?.migrationLosses?(losses) }
+    private func run(_ session: StoreSession) throws -> MigrationReport {
+        let observer = MigrationObserver(
+            telling: migration.onProgress ?? { _ in }, isCancelled: migration.isCancelled ?? { false })
+        let report = try session.run(observer)
+        if !report.losses.isEmpty { migration.onLosses?(report.losses) }
+        return report
     }
 
-    /// As much of the migration as there is time for.
+    /// As much of the migration as there is time for; nil if there is nothing to do.
     ///
     /// - Parameter budget: seconds.
     /// - Throws: `budgetTooSmall`, and what ``open()`` does.
-    func migrate(within budget: Double) throws -> BudgetOutcome {
-        let started = system.monotonicNanoseconds
-        guard type == .sqlite, let url, url.path != "/dev/null", try system.exists(url.path),
-            let (migrator, prepared) = try preparedMigration(url.path, continuesEarlierCall: true)
-        else { return .nothingToDo }
-        let outcome = try migrator.run(prepared, within: .seconds(budget), since: started, observer)
-        if case .finished(let end, _) = outcome { tellLosses(of: [end]) }
-        return outcome
+    func migrate(within budget: Double) throws -> MigrationReport? {
+        try words.speaking { try migrated(within: budget) }
     }
 
-    /// Nil if the store fits.
-    ///
-    /// - Parameter continuesEarlierCall: whether an earlier call may have looked at the rows.
-    private func preparedMigration(
-        _ path: String, continuesEarlierCall: Bool = false
-    ) throws -> (Migrator, PreparedMigration)? {
+    private func migrated(within budget: Double) throws -> MigrationReport? {
+        guard type == .sqlite, let url, url.path != "/dev/null", try system.exists(url.path) else { return nil }
+        return try session(url.path, within: .seconds(min(max(budget, -1e9), 1e9))).map(run)
+    }
+
+    /// Looks at a store that is there; nil if it fits.
+    private func session(_ path: String, within budget: Duration? = nil) throws -> StoreSession? {
         let path = try system.resolve(path)
         if OpenStores.shared.contains(path) {
             guard try isBehind(openStore: path) else { return nil }
             guard OpenStores.shared.retire(path) else { throw unsaved(path) }
         }
-        var engine = MigrationOptions(patience: max(options.busyTimeout, 0))
-        if let limit = description?.maximumMigrationAttempts { engine.maximumAttempts = limit }
-        engine.isFrugal = description?.keepsMigrationBackup == false
-        let migrator = Migrator(options: engine, system: system)
-        // A call with a budget recovers what it does not continue from.
-        if !continuesEarlierCall && !options.isReadOnly {
-            if try migrator.isUnfinished(path) { _ = try migrator.recover(path) } else { try migrator.healed(path) }
+        return try inferringIfAllowed(path) { isRecognised in
+            try StoreSession(at: path, run(within: budget), isReadOnly: options.isReadOnly, on: system) { connection in
+                defer { isRecognised = true }
+                // What is wrong with metadata, the snapshot says better.
+                if let metadata = try? StoreMetadata(from: connection), try isCurrent(metadata) { return nil }
+                let snapshot = try StoreSnapshot(connection)
+                guard let context = try context(of: snapshot, path) else { return nil }
+                try checkValues?(connection)
+                let target = target(in: context.versions)
+                if let willMigrate {
+                    let start = place(of: snapshot.hashes, snapshot.metadata, in: context.versions)
+                    try willMigrate(start?.version.name ?? "", target ?? "")
+                }
+                try checkHashes()
+                return (StoreRequest(path, to: target, .migrate, run(within: budget)), context)
+            }
         }
-        guard let snapshot = try snapshotUnlessCurrent(path) else { return nil }
-        var registry = description?.migrationRegistry ?? MigrationRegistry()
+    }
+
+    /// Everything that migrating the store needs; nil if it fits.
+    ///
+    /// - Throws: `storeAhead`, `migrationRequired` for a store that may not be migrated; `storeUnknown`, `stagesInvalid`.
+    private func context(of snapshot: StoreSnapshot, _ path: String) throws -> StoreSession.Context? {
+        var registry = migration.registry
         let versions = try versions(for: snapshot, addingStagesTo: &registry)
         if try fits(snapshot, versions) { return nil }
         try checkMayMigrate(path, snapshot, versions)
-        if let checkValues { try StoreProbe.read(path, system: system) { try checkValues($0.connection) } }
-        if let willMigrate {
-            let start = place(of: snapshot.hashes, snapshot.metadata, in: versions)
-            try willMigrate(start?.version.name ?? "", target(in: versions) ?? "")
-        }
-        var preparation = try preparation(for: snapshot, versions, registry)
-        preparation.continuesEarlierCall = continuesEarlierCall
-        try checkHashes()
-        return (migrator, try prepared(path, versions, preparation))
+        var context = StoreSession.Context(
+            versions, answers: try migration.answers.map { try Answers(json: [UInt8]($0)) } ?? .none,
+            registry: registry)
+        context.losses = lossPolicy(for: snapshot, versions)
+        context.part = part
+        if migration.afterMigration != nil { context.metadataEntries[StoreMetadata.taskKey] = .boolean(true) }
+        return context
     }
 
-    private func preparation(
-        for snapshot: StoreSnapshot, _ versions: ModelVersions, _ registry: MigrationRegistry
-    ) throws -> PreparedMigration.Options {
-        let answers = try description?.migrationAnswers.map { try Answers(json: [UInt8]($0)) } ?? .none
-        var preparation = PreparedMigration.Options(
-            answers: answers, registry: registry, losses: lossPolicy(for: snapshot, versions),
-            stopsAtEachVersion: description?.stopsAtEachVersion ?? false)
-        preparation.part = part
-        preparation.defersWork = options.defersMigration
-        preparation.isExperimental = options.allowsUncertainHashes
-        preparation.allowsCloudKit = options.allowsCloudKitMigration
-        preparation.registry.acceptedLosses.formUnion(options.acceptedLosses)
-        preparation.remedies = remedies
-        preparation.comparesStores = description?.validatesAfterMigration ?? true
-        // The task is due from the very commit that migrates the store.
-        if description?.afterMigration != nil { preparation.metadataEntries[StoreMetadata.taskKey] = .boolean(true) }
-        return preparation
-    }
-
-    /// Nil if the metadata alone say that the store fits: what it holds besides is read when it is opened.
-    private func snapshotUnlessCurrent(_ path: String) throws -> StoreSnapshot? {
-        // One look, because a log beside the store may have to be copied for it.
-        try StoreProbe.read(path, system: system) { probe in
-            // What is wrong with metadata, the snapshot says better.
-            if let metadata = try? StoreMetadata(from: probe.connection), try isCurrent(metadata) { return nil }
-            return try StoreSnapshot(probe.connection)
-        }
+    /// The options of the run, with what the store's own options say.
+    private func run(within budget: Duration? = nil) -> RunOptions {
+        var run = migration.run
+        run.budget = budget
+        run.patience = .milliseconds(max(options.busyTimeout, 0))
+        run.defersWork = options.defersMigration
+        run.isExperimental = options.allowsUncertainHashes
+        run.allowsCloudKit = options.allowsCloudKitMigration
+        run.acceptedLosses.formUnion(options.acceptedLosses)
+        return run
     }
 
     /// Whether the metadata alone say that the store is of the model's version.
@@ -269,17 +300,14 @@ extension StoreOpening {
         let connection = try Connection(path, mode: .readOnly, busyTimeout: options.busyTimeout)
         defer { connection.close() }
         if try isCurrent(StoreMetadata(from: connection)) { return false }
-        let snapshot = try StoreSnapshot(connection)
-        var registry = description?.migrationRegistry ?? MigrationRegistry()
-        let versions = try versions(for: snapshot, addingStagesTo: &registry)
-        if try fits(snapshot, versions) { return false }
-        try checkMayMigrate(path, snapshot, versions)
-        let prepared = try inferringIfAllowed(path) {
-            try PreparedMigration(
-                overOpen: connection, versions: versions, to: target(in: versions),
-                options: preparation(for: snapshot, versions, registry), system: system)
+        guard let context = try context(of: StoreSnapshot(connection), path) else { return false }
+        let session = try inferringIfAllowed(path) { isRecognised in
+            isRecognised = true
+            return try StoreSession(
+                overOpen: connection, StoreRequest(path, to: target(in: context.versions), .migrate, run()), context,
+                on: system)
         }
-        if let refusal = try prepared.undeclaredFirstLosses() { throw refusal }
+        try session?.checkFirstLosses()
         return true
     }
 
@@ -382,32 +410,24 @@ extension StoreOpening {
         }
     }
 
-    private func prepared(
-        _ path: String, _ versions: ModelVersions, _ preparation: PreparedMigration.Options
-    ) throws -> PreparedMigration {
-        try inferringIfAllowed(path) {
-            try PreparedMigration(
-                path, versions: versions, to: target(in: versions), options: preparation, system: system)
-        }
-    }
-
     /// Plans, and takes registered mappings alone where none may be inferred.
     ///
+    /// - Parameter plan: sets that the store is recognised, after which its errors are those of the plan.
     /// - Throws: `noPath` where inference is off and a version on the way has no registered mapping.
     private func inferringIfAllowed(
-        _ path: String, _ plan: () throws -> PreparedMigration
-    ) throws -> PreparedMigration {
+        _ path: String, _ plan: (_ isRecognised: inout Bool) throws -> StoreSession?
+    ) throws -> StoreSession? {
+        var isRecognised = false
         do {
-            let prepared = try plan()
-            let inferred = prepared.plan.edges.first(where: \.isInferable)
+            guard let session = try plan(&isRecognised) else { return nil }
+            let inferred = session.prepared.plan.edges.first(where: \.isInferable)
             if !options.infers, let inferred { throw notInferred(path, from: inferred.from, to: inferred.to) }
-            return prepared
-        } catch let error as MigrationError
-            where !options.infers && [.question, .cannotInfer].contains(error.code)
-        {
-            throw notInferred(path, cause: error.message)
-        } catch var error as MigrationError {
-            if let remedy = remedies.mapping[error.code] { error.remedy = remedy }
+            return session
+        } catch var error as MigrationError where isRecognised {
+            if !options.infers, [.question, .cannotInfer].contains(error.code) {
+                throw notInferred(path, cause: error.message)
+            }
+            if let remedy = words.remedy(for: error.code) { error.advice = remedy }
             throw error
         }
     }
@@ -424,36 +444,6 @@ extension StoreOpening {
             .noPath, "Some changes on the way have no registered mapping, and inference is off.", place: path,
             remedy: "Register a mapping for each change that has none, or set "
                 + "\(PersistentStoreOption.inferMappingModelAutomatically) to true.", cause: cause)
-    }
-}
-
-// MARK: - The migration
-
-extension MigrationRemedies {
-    /// For what has a ``PersistentStoreDescription``, or options by key.
-    static let description = MigrationRemedies(
-        allowingCloudKit: "set the store's option \(PersistentStoreOption.allowsCloudKitMigration) to true",
-        mapping: [
-            .question: "Set renaming identifiers in the model. Or answer each question: migrationAnswers of the "
-                + "description is JSON such as {\"format\": 1, \"answers\": [ANSWER, …]}, with an answer that is given above."
-        ]
-    ) {
-        "If the store is another app's, open one of your own. Otherwise add the version of the model that the store is of, "
-            + "or accept the loss: acceptedLosses = \($0.swiftLiteral) of the description, or the store's option "
-            + "\(PersistentStoreOption.acceptedLosses) with the same value."
-    }
-}
-
-extension StoreOpening {
-    private var observer: MigrationObserver {
-        let progress = description?.migrationProgress
-        let isCancelled = description?.isMigrationCancelled
-        let updates = description?.updates ?? []
-        return MigrationObserver(
-            telling: { told in
-                progress?(told)
-                for update in updates { update.yield(told) }
-            }, isCancelled: { isCancelled?() ?? false })
     }
 }
 

@@ -45,7 +45,7 @@ package struct BackupFolder: Sendable {
             throw MigrationError(
                 .backupNotFound, "There is no backup\(version.map { " of version \($0)" } ?? "").", place: folder,
                 remedy: try list().isEmpty
-                    ? "Make one with moult backup create." : "moult backup list shows the others.")
+                    ? "Make one with \(.makeBackup)." : "\(.listBackups) shows the others.")
         }
         return newest
     }
@@ -155,20 +155,20 @@ extension [BackupFolder] {
         return (contents.flatMap(\.backups).sorted { $0.isOlder(than: $1) }, contents.flatMap(\.unreadable))
     }
 
-    /// All backups of a store, oldest first, each with what is wrong where its manifest cannot be read. Of such a one only
+    /// All backups of a store, oldest first, each with its error where its manifest cannot be read. Of such a one only
     /// its name is known, and the time in it.
-    package func all(of store: String) throws -> [(backup: StoreBackup, error: MigrationError?)] {
+    package func all(of store: String) throws -> [StoreBackup] {
         let all = try flatMap { folder in
             let (backups, unreadable) = try folder.contents()
-            return backups.map { (backup: $0, error: MigrationError?.none) }
+            return backups
                 + unreadable.map { name, error in
                     let manifest = StoreBackup.Manifest(
                         storeName: Path.name(of: store), version: "", createdAt: Timestamp(startOf: name), size: 0,
                         sha256: "")
-                    return (StoreBackup(folder: Path.join(folder.folder, name), manifest: manifest), error)
+                    return StoreBackup(folder: Path.join(folder.folder, name), manifest: manifest, error: error)
                 }
         }
-        return all.sorted { $0.backup.isOlder(than: $1.backup) }
+        return all.sorted { $0.isOlder(than: $1) }
     }
 
     /// The backup of that name, or of that path.

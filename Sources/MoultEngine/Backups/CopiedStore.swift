@@ -22,20 +22,20 @@ package struct CopiedStore {
             throw Self.invalid(
                 "\(path) was in WAL mode, and there is no \(Path.name(of: path))-wal next to it: what the app wrote since "
                     + "the last checkpoint is missing.", path,
-                "Copy the -wal together with it, or use moult backup create. If the app had closed the "
-                    + "store before, pass --was-closed.")
+                "Copy the -wal together with it, or use \(.makeBackup). If the app had closed the "
+                    + "store before, pass \(option: .wasClosed).")
         }
         if let reason = try log?.strangeness() {
             throw Self.invalid(
                 "The \(Path.name(of: path))-wal next to \(path) \(reason.isCertain ? "belongs" : "may belong") to another "
                     + "file: \(reason.sentence)", path,
-                "Copy both files again at one moment, or use moult backup create.")
+                "Copy both files again at one moment, or use \(.makeBackup).")
         }
         if try LogFrames(self.path + "-wal", system).isTorn {
             throw Self.invalid(
                 "The \(Path.name(of: path))-wal next to \(path) ends inside a frame: \(LogFrames.tornTail)", path,
-                "Copy both files again at one moment. If the -wal of the store itself ends like that, use moult backup "
-                    + "create on the store.")
+                "Copy both files again at one moment. If the -wal of the store itself ends like that, use "
+                    + "\(.makeBackup) on the store.")
         }
     }
 
@@ -50,7 +50,7 @@ package struct CopiedStore {
         return header.count == 20 && header[18] == 2 && header[19] == 2
     }
 
-    private static func invalid(_ message: String, _ place: String, _ remedy: String) -> MigrationError {
+    private static func invalid(_ message: String, _ place: String, _ remedy: Remedy) -> MigrationError {
         MigrationError(.backupInvalid, message, place: place, remedy: remedy)
     }
 }

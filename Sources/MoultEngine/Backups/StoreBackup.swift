@@ -1,19 +1,45 @@
 import MoultModel
 import MoultSystem
 
-/// A complete store in its own folder, with its original file names, so that Core Data can open it there.
-package struct StoreBackup: Sendable, Equatable {
-    /// The folder's path.
-    package let folder: String
-    package let manifest: Manifest
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
-    package init(folder: String, manifest: Manifest) {
-        self.folder = folder
-        self.manifest = manifest
+/// A backup: a complete store in its own folder, with its original file names, so that Core Data can open it there.
+public struct StoreBackup: Sendable, Equatable {
+    /// The path of the backup's folder.
+    public let folder: String
+    package let manifest: Manifest
+    /// The error that reading its manifest meets, so that the backup cannot be used as it is; nil for any other backup.
+    /// With an error, only its name, its folder and when it was made are known.
+    public let error: MigrationError?
+
+    package init(folder: String, manifest: Manifest, error: MigrationError? = nil) {
+        (self.folder, self.manifest, self.error) = (folder, manifest, error)
     }
 
-    package var name: String { Path.name(of: folder) }
-    package var store: String { Path.join(folder, manifest.storeName) }
+    /// The backup's name, which no other backup of the store has.
+    public var name: String { Path.name(of: folder) }
+    /// The path of the store in it, which can be opened there.
+    public var store: String { Path.join(folder, manifest.storeName) }
+    /// The name of the store's version as the run knew it; empty if it was not known.
+    public var version: String { manifest.version }
+    /// When it was made.
+    public var createdAt: Date { manifest.createdAt.date }
+    /// The size of the store's file, in bytes.
+    public var bytes: Int64 { manifest.size }
+    /// Rows by table.
+    public var rows: [String: Int64] { manifest.rows }
+    /// The SHA-256 of the store's file, hexadecimal.
+    public var sha256: String { manifest.sha256 }
+    /// The number of files of external data.
+    public var externalFiles: Int { manifest.externalFiles.count }
+    /// The reason why it was made: `migration`, `finish`, `repair`, `rollback`, `request` or `imported`; nil if it is
+    /// not known.
+    public var reason: String? { manifest.reason?.rawValue }
+
     package var support: String { Path.join(folder, Sidecar.supportName(ofStore: manifest.storeName)) }
 
     /// By time; of two that were made in one millisecond, by the number that ends their names.
@@ -117,7 +143,7 @@ extension StoreBackup {
                 .backupInvalid,
                 "The manifest of \(folder) is damaged: it does not match its own checksum. Nothing is known about the files "
                     + "next to it.", place: path,
-                remedy: "Use another backup, or import its store as one that was copied by hand: moult backup import.")
+                remedy: "Use another backup, or import its store as one that was copied by hand: \(.importBackup).")
         }
         self.init(folder: folder, manifest: manifest)
     }
@@ -149,4 +175,8 @@ extension String {
     var isPathBelow: Bool {
         split(separator: "/", omittingEmptySubsequences: false).allSatisfy { String($0).isPlainFileName }
     }
+}
+
+extension Timestamp {
+    package var date: Date { Date(timeIntervalSince1970: Double(seconds) + Double(nanoseconds) / 1e9) }
 }

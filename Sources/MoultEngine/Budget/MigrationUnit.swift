@@ -3,4 +3,6 @@ package struct MigrationUnit: Sendable, Hashable {
     package var sentence: String
     /// By ``WorkCost``.
     package var seconds: Double
+
+    package init(sentence: String, seconds: Double) { (self.sentence, self.seconds) = (sentence, seconds) }
 }

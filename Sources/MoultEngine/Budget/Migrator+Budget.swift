@@ -117,14 +117,14 @@ extension MigrationCheckpoint {
     }
 }
 
-extension RunRecord {
+extension StoreRun {
     /// Of a call that died before its commit, or was stopped.
     fileprivate static func ended(
         _ result: Result, _ journal: Journal, _ backup: String?, endedAt: Timestamp
-    ) -> RunRecord {
-        RunRecord(
+    ) -> StoreRun {
+        StoreRun(
             run: journal.run, operation: .migrate, result: result, from: journal.from, to: journal.to,
-            startedAt: journal.startedAt, endedAt: endedAt.iso8601, seconds: 0, backup: backup,
+            startTime: journal.startedAt, endTime: endedAt.iso8601, seconds: 0, backup: backup,
             backups: backup.map { _ in journal.backups }, rows: 0, bytes: 0, error: nil)
     }
 }

@@ -256,7 +256,7 @@ extension DeferredRun {
         let hashes = version.hashes.entities.mapValues(\.base64)
         let migrated =
             try RunHistory(lock.sidecar, system).records().last { [.migrate, .downgrade].contains($0.operation) }?
-            .endedAt ?? ""
+            .endTime ?? ""
         return try migrator.backups(of: connection.path).list().first { backup in
             backup.manifest.reason == .finish && backup.manifest.versionHashes == hashes
                 && backup.manifest.createdAt.iso8601 >= migrated
@@ -315,9 +315,9 @@ extension DeferredRun {
         let backup = self.backup ?? (try? earlierBackup()).flatMap { $0 }.flatMap { named.contains($0.name) ? nil : $0 }
         // The tasks are done, whether the history can be written or not.
         try? history.append(
-            RunRecord(
+            StoreRun(
                 run: "\(startedAt.iso8601Basic)-\(system.uniqueName().prefix(8))", operation: .finish, result: .done,
-                from: version.name, to: version.name, startedAt: startedAt.iso8601, endedAt: system.now.iso8601,
+                from: version.name, to: version.name, startTime: startedAt.iso8601, endTime: system.now.iso8601,
                 seconds: (seconds * 1000).rounded() / 1000, backup: backup?.name,
                 backups: backup.map { Path.folder(of: $0.folder) }, rows: done.reduce(0) { $0 + $1.rows },
                 bytes: done.reduce(0) { $0 + ($1.bytes ?? 0) }, error: nil,

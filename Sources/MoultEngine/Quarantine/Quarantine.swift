@@ -9,14 +9,7 @@ import MoultTransform
 /// them back, and of one that dies the recovery does. An object that a run puts back into the store is noted in the same
 /// way, in the table `restoration`; its entry stays, and is no longer listed.
 package struct Quarantine: Sendable {
-    /// One object as the quarantine keeps it.
-    package struct Entry: Sendable, Hashable {
-        package var id: Int64
-        package var run: String
-        /// When it was taken out, in ISO 8601.
-        package var time: String
-        package var object: QuarantinedObject
-    }
+    package typealias Entry = QuarantineEntry
 
     package let sidecar: Sidecar
     private let system: any System
@@ -233,6 +226,28 @@ package struct Quarantine: Sendable {
             """)
         return file
     }
+}
+
+/// An object that a run took out of a store, as the quarantine keeps it.
+public struct QuarantineEntry: Sendable, Hashable, Identifiable {
+    /// Its number in the quarantine.
+    public package(set) var id: Int64
+    /// The name of the run that removed it.
+    public package(set) var run: String
+    /// When it was removed, in ISO 8601.
+    public package(set) var time: String
+    package var object: QuarantinedObject
+
+    /// The name of its entity.
+    public var entityName: String { object.entity }
+    /// The primary key that it had.
+    public var key: Int64 { object.key }
+    /// The reason why it was removed.
+    public var reason: String { object.reason }
+    /// The rule or policy that removed it.
+    public var origin: String { object.origin }
+    /// Its values, as `moult quarantine show --json` prints them.
+    public var json: String { object.object }
 }
 
 extension SQLiteValue {

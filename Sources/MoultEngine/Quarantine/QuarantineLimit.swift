@@ -40,8 +40,11 @@ enum QuarantineLimit {
             "\(count) of \(total) objects of \(entity) would go to the quarantine, more than a quarter. So many "
                 + "usually have one cause, such as a column of keys or entity numbers that was lost or overwritten.",
             place: entity,
-            remedy: "Run moult validate with --values to see what they have in common. If the table is damaged: "
-                + MigrationError.damagedStoreRemedy + " If the objects really are wrong, pass --allow-large-quarantine."
+            remedy: """
+                Run \(.validate) with \(option: .values) to see what they have in common. If the table is damaged: \
+                \(MigrationError.damagedStoreRemedy) If the objects really are wrong, pass \
+                \(option: .allowLargeQuarantine).
+                """
         )
     }
 }

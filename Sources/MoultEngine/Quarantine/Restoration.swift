@@ -10,7 +10,7 @@ import Synchronization
 /// The way of objects from the quarantine back into their store, as a run of the engine: locked, backed up, done on a
 /// copy, verified, one commit.
 package final class Restoration: Sendable {
-    private let told = Mutex(RestorationReport())
+    private let told = Mutex(RestorationResult())
     private let entries: [Int64]
     private let version: ModelVersion
     private let quarantine: Quarantine
@@ -48,12 +48,12 @@ package final class Restoration: Sendable {
             let what = missing.isEmpty ? "such object" : "object \(missing.map(String.init).joined(separator: ", "))"
             throw MigrationError(
                 .usage, "The quarantine has no \(what).", place: store,
-                remedy: "moult quarantine list shows the numbers and runs.")
+                remedy: "\(.listQuarantine) shows the numbers and runs.")
         }
     }
 
     /// The outcome for the objects, once the migration has run or was rehearsed.
-    package var report: RestorationReport { told.withLock { $0 } }
+    package var report: RestorationResult { told.withLock { $0 } }
 
     package var migration: Migration {
         var migration = Migration(

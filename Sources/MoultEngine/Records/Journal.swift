@@ -5,52 +5,7 @@ import MoultSystem
 ///
 /// The journal is never the truth about the store: the store's own metadata and counters are.
 package struct Journal: Sendable, Equatable {
-    package enum Operation: String, Sendable {
-        case migrate, rollback
-        /// Work that a deferred migration left.
-        case finish
-        /// The fixes of rules.
-        case validate
-        case repair
-        /// Objects that were put back.
-        case quarantine
-        case downgrade
-
-        /// The work that needs the space of a run, as the subject of error messages.
-        var work: String {
-            switch self {
-            case .migrate: "The migration"
-            case .rollback: "The rollback"
-            case .finish: "The deferred work"
-            case .validate: "The correction"
-            case .repair: "The repair"
-            case .quarantine: "The return of objects"
-            case .downgrade: "The downgrade"
-            }
-        }
-
-        /// The options of its command that help where space is short.
-        package var ways: [SpaceRequirement.Way] {
-            switch self {
-            case .migrate: [.frugal, .into]
-            case .validate: [.frugal]
-            default: []
-            }
-        }
-
-        /// Returns a description of the run for the log.
-        package func sentence(from: String, to: String) -> String {
-            switch self {
-            case .migrate: "migrating from \(from) to \(to)."
-            case .rollback: "restoring a backup of \(to)."
-            case .finish: "doing deferred work, at version \(to)."
-            case .validate: "applying the fixes of rules, at version \(to)."
-            case .repair: "repairing, at version \(to)."
-            case .quarantine: "putting objects from the quarantine back, at version \(to)."
-            case .downgrade: "downgrading from \(from) to \(to)."
-            }
-        }
-    }
+    package typealias Operation = StoreRun.Operation
 
     package enum State: String, Sendable {
         /// Backup and working copy are being made; the store is untouched.
@@ -162,5 +117,42 @@ extension Journal {
             droppedFiles: json["droppedFiles"]?.array?.compactMap(\.string) ?? [],
             restoredUUID: json["restoredUUID"]?.string, steps: json["steps"]?.array?.compactMap(\.string) ?? [],
             losses: MigrationLoss.list(json["losses"]))
+    }
+}
+
+extension StoreRun.Operation {
+    /// The work that needs the space of a run, as the subject of error messages.
+    var work: String {
+        switch self {
+        case .migrate: "The migration"
+        case .rollback: "The rollback"
+        case .finish: "The deferred work"
+        case .validate: "The correction"
+        case .repair: "The repair"
+        case .quarantine: "The return of objects"
+        case .downgrade: "The downgrade"
+        }
+    }
+
+    /// The options of its command that help where space is short.
+    package var ways: [SpaceRequirement.Way] {
+        switch self {
+        case .migrate: [.frugal, .into]
+        case .validate: [.frugal]
+        default: []
+        }
+    }
+
+    /// Returns a description of the run for the log.
+    package func sentence(from: String, to: String) -> String {
+        switch self {
+        case .migrate: "migrating from \(from) to \(to)."
+        case .rollback: "restoring a backup of \(to)."
+        case .finish: "doing deferred work, at version \(to)."
+        case .validate: "applying the fixes of rules, at version \(to)."
+        case .repair: "repairing, at version \(to)."
+        case .quarantine: "putting objects from the quarantine back, at version \(to)."
+        case .downgrade: "downgrading from \(from) to \(to)."
+        }
     }
 }

@@ -19,7 +19,7 @@ extension Migrator {
     }
 
     /// Returns the runs on a store, oldest first.
-    package func runs(of store: String) throws -> [RunRecord] {
+    package func runs(of store: String) throws -> [StoreRun] {
         try RunHistory(try records(of: store), system).records()
     }
 
@@ -97,7 +97,7 @@ extension Migrator {
                 throw Self.unreadable(damaged, "The backup of the last run", store)
             }
             let what = last.backup.map { "Its backup \($0) is gone." } ?? "It made no backup."
-            throw Self.noBackup("The last run ended at \(last.endedAt). \(what)", in: folders)
+            throw Self.noBackup("The last run ended at \(last.endTime). \(what)", in: folders)
         }
         if wanted.contains("/") { return try folders.backup(named: wanted) }
         if let named = all.last(where: { $0.name == wanted }) { return named }
@@ -126,14 +126,15 @@ extension Migrator {
         return MigrationError(
             .backupInvalid, "\(what), \(backup.name), is there, but cannot be used: \(backup.error.message)",
             place: backup.error.place,
-            remedy: "moult backup import \(store.shellQuoted) \(Path.join(folder, Path.name(of: store)).shellQuoted) "
-                + "--was-closed makes another backup of the store in it, after checking it; moult rollback --to restores that "
-                + "one.",
+            remedy: """
+                \(.importBackup, .store(store), .path(Path.join(folder, Path.name(of: store))), .wasClosed) makes another \
+                backup of the store in it, after checking it; \(.rollback, .to(nil)) restores that one.
+                """,
             cause: backup.error.cause)
     }
 
     /// The last run that changed the store, which a rollback undoes.
-    func lastChange(of store: String) throws -> RunRecord? {
+    func lastChange(of store: String) throws -> StoreRun? {
         try runs(of: store).last {
             ![.rollback, .finish].contains($0.operation) && [.done, .recovered].contains($0.result)
         }
@@ -142,17 +143,18 @@ extension Migrator {
     private static func noBackup(_ message: String, in folders: [BackupFolder]) -> MigrationError {
         MigrationError(
             .backupNotFound, message, place: folders.map(\.folder).joined(separator: ", "),
-            remedy: "moult backup list shows the backups. "
-                + "Name one with --to; if they are elsewhere, name their folder with --backups.")
+            remedy: "\(.listBackups) shows the backups. "
+                + "Name one with \(option: .to(nil)); if they are elsewhere, name their folder with "
+                + "\(option: .backups(nil)).")
     }
 
     /// A deferred migration makes no backup, for nothing is gone before its work is done; an older one would take back
     /// more than it.
-    private func checkHasBackup(_ last: RunRecord?, _ store: String) throws {
+    private func checkHasBackup(_ last: StoreRun?, _ store: String) throws {
         guard let last, last.backup == nil, hasDeferredWork(store) else { return }
         throw MigrationError(
             .deferredWork, "The last migration made no backup: what it would drop is still in the store.", place: store,
-            remedy: "Use moult downgrade --to \(last.from.shellQuoted), or name a backup with --to.")
+            remedy: "Use \(.downgrade, .to(last.from)), or name a backup with \(option: .to(nil)).")
     }
 }
 

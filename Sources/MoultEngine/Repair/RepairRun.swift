@@ -48,7 +48,7 @@ final class RepairRun {
             }
             finding.quarantined = quarantine.count - before
             finding.left = try search.finding(fault).count
-            report.findings.append(finding)
+            report.faults.append(finding)
             site.report(Double(number + 1) / Double(faults.count), nil)
         }
         return report

@@ -39,7 +39,7 @@ struct SchemaRepair: Sendable {
             throw MigrationError(
                 .storeCorrupted,
                 "The index \(fault.index.name) does not match its table: rows cannot be looked up by it.",
-                place: fault.index.name, remedy: "Leave --only out, or name indexes in it.")
+                place: fault.index.name, remedy: "Leave \(option: .only([])) out, or name indexes in it.")
         }
         breaksReading = gaps.breaksReading || !faults.isEmpty
         history = gaps.history
@@ -57,7 +57,7 @@ struct SchemaRepair: Sendable {
         try search.lookAtTables(script)
         let remarks = layout.findings.filter { $0.code == "column-type" }
         report = RepairReport(
-            findings: try search.findings + faults.map(search.finding),
+            faults: try search.findings + faults.map(search.finding),
             remarks: remarks + obstacles + history.lasting + search.remarks + faults.compactMap(\.remark))
     }
 
@@ -70,7 +70,7 @@ struct SchemaRepair: Sendable {
             gaps.tableNames.min() ?? gaps.columns.first.map { "\($0.table).\($0.column.name)" } ?? "Z_PRIMARYKEY"
         throw MigrationError(
             .storeCorrupted, "Tables or columns are missing, such as \(place): the rows cannot be read without them.",
-            place: place, remedy: "Leave --only out, or name tables and columns in it.")
+            place: place, remedy: "Leave \(option: .only([])) out, or name tables and columns in it.")
     }
 
     /// `main` is the new store, the schema `source` the old one.
@@ -156,8 +156,8 @@ extension IndexFault {
             message: "The unique index \(index.name) does not match its table, in which "
                 + "\(Quantity.count(doubles, "value occurs", plural: "values occur")) more than once.",
             remedy: isDropped
-                ? "It is taken away. Run moult repair again: it repairs the rows, and makes the index."
-                : "Change the rows of \(index.tableName) that share a value; then run moult repair again.")
+                ? "It is taken away. Run \(.repair) again: it repairs the rows, and makes the index."
+                : "Change the rows of \(index.tableName) that share a value; then run \(.repair) again.")
     }
 }
 
@@ -166,9 +166,9 @@ private struct SchemaSearch {
     private let connection: Connection
     private let snapshot: StoreSnapshot
     private let layout: StoreLayout
-    private(set) var findings: [RepairReport.Finding] = []
+    private(set) var findings: [RepairReport.Fault] = []
     private(set) var remarks: [Finding] = []
-    private var indexes: [RepairReport.Finding] = []
+    private var indexes: [RepairReport.Fault] = []
 
     init(_ connection: Connection, _ snapshot: StoreSnapshot, _ layout: StoreLayout) {
         (self.connection, self.snapshot, self.layout) = (connection, snapshot, layout)
@@ -187,7 +187,7 @@ private struct SchemaSearch {
                 indexes.append(.init(rule: .indexes, place: index.name, count: 0, keys: []))
                 return true
             }
-            var finding = RepairReport.Finding(
+            var finding = RepairReport.Fault(
                 rule: .indexes, place: index.name, count: try rows(index.table), keys: [])
             // A column that is new has no value yet.
             let isNew = new[index.table]?.contains { index.sql.names($0) } == true
@@ -223,7 +223,7 @@ private struct SchemaSearch {
         for fill in script.fills {
             // The rows of a join table are of no entity.
             let count = try rows(fill.table, layout.joinTable(named: fill.table) == nil ? fill.numbers : nil)
-            var finding = RepairReport.Finding(rule: .columns, place: fill.place, count: count, keys: [])
+            var finding = RepairReport.Fault(rule: .columns, place: fill.place, count: count, keys: [])
             if fill.isRequired, fill.value == .unknown { finding.left = count }
             findings.append(finding)
             remarks += remark(on: fill)
@@ -231,7 +231,7 @@ private struct SchemaSearch {
         findings += indexes
     }
 
-    func finding(_ fault: IndexFault) throws -> RepairReport.Finding {
+    func finding(_ fault: IndexFault) throws -> RepairReport.Fault {
         .init(
             rule: .indexes, place: fault.index.name, count: try rows(fault.index.tableName), keys: [],
             left: fault.doubles)
@@ -242,7 +242,7 @@ private struct SchemaSearch {
         return try connection.integer("SELECT count(*) FROM main.\(table.quotedName) NOT INDEXED\(condition)") ?? 0
     }
 
-    private func history(_ gaps: HistoryGaps) throws -> [RepairReport.Finding] {
+    private func history(_ gaps: HistoryGaps) throws -> [RepairReport.Fault] {
         gaps.tables.map { .init(rule: .history, place: $0.name, count: 0, keys: []) }
             + (try gaps.columns.map { gap in
                 .init(rule: .history, place: gap.place, count: try rows(gap.table.name), keys: [])
@@ -259,7 +259,7 @@ private struct SchemaSearch {
             Finding(
                 code: "constraint-missing", severity: .warning, place: fill.place,
                 message: "SQLite cannot add the uniqueness of \(fill.column.name) to the table \(fill.table).",
-                remedy: "moult salvage copies every object into a new store, whose tables are as the model asks.")
+                remedy: "\(.salvage) copies every object into a new store, whose tables are as the model asks.")
         ]
     }
 }

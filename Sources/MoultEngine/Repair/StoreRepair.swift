@@ -64,7 +64,7 @@ package final class StoreRepair: Sendable {
                 try rules.contains(.externalFiles)
                 ? external.unnamed(in: probe.connection, of: probe.path, on: system) : .init()
             var found = RepairReport(
-                findings: schema.report.findings + schema.waiting.map(\.found) + rows + Self.finding(unnamed, external),
+                faults: schema.report.faults + schema.waiting.map(\.found) + rows + Self.finding(unnamed, external),
                 remarks: try schema.report.remarks + DamagedSideFiles.findings(beside: probe.path, system))
             // By an index that does not match its table an audit finds what is not so.
             guard !schema.hasIndexFaults else {
@@ -72,7 +72,7 @@ package final class StoreRepair: Sendable {
             }
             let audit = try StoreAudit(
                 probe.connection, external, model: version.model, checksPages: false, on: system)
-            found.remarks += found.remarks(of: audit, rules, handling: Set(found.findings.map(\.rule)))
+            found.remarks += found.remarks(of: audit, rules, handling: Set(found.faults.map(\.rule)))
             return (probe.path, BoundPlan.Binding(snapshot), schema, unnamed, found)
         }
         self.version = version
@@ -82,9 +82,9 @@ package final class StoreRepair: Sendable {
 
     private static func finding(
         _ unnamed: ExternalStorage.Unnamed, _ external: ExternalStorage
-    ) -> [RepairReport.Finding] {
+    ) -> [RepairReport.Fault] {
         guard !unnamed.names.isEmpty else { return [] }
-        var finding = RepairReport.Finding(
+        var finding = RepairReport.Fault(
             rule: .externalFiles, place: Path.name(of: external.folder), count: Int64(unnamed.names.count), keys: [])
         finding.bytes = unnamed.bytes
         return [finding]
@@ -93,7 +93,7 @@ package final class StoreRepair: Sendable {
     private static func rows(
         _ connection: Connection, _ path: String, _ model: ManagedObjectModel, _ rules: Set<RepairRule>,
         _ history: HistoryGaps, _ system: any System
-    ) throws -> [RepairReport.Finding] {
+    ) throws -> [RepairReport.Fault] {
         let objects = try ObjectStore(
             over: connection, model: model, external: ExternalStorage(store: path), isReadOnly: true, on: system)
         let search = RepairSearch(connection, objects)
@@ -104,13 +104,13 @@ package final class StoreRepair: Sendable {
     package var report: RepairReport {
         guard touchesStore else { return found }
         var report = told.withLock { $0 } ?? schema.report
-        report.findings += found.findings.filter { $0.rule == .externalFiles }
+        report.faults += found.faults.filter { $0.rule == .externalFiles }
         return report
     }
 
     /// Whether rows are at fault, or history is to be made.
     private var hasRows: Bool {
-        found.findings.count { $0.rule != .externalFiles } > schema.report.findings.count || schema.makesHistory
+        found.faults.count { $0.rule != .externalFiles } > schema.report.faults.count || schema.makesHistory
     }
 
     /// Whether anything of the store itself is to be changed.
@@ -178,7 +178,7 @@ package final class StoreRepair: Sendable {
         let late = try schema.waiting.map { try $0.make(site.connection) }
         try tell(
             RepairReport(
-                findings: schema.report.findings + late.flatMap(\.findings) + report.findings,
+                faults: schema.report.faults + late.flatMap(\.faults) + report.faults,
                 remarks: schema.report.remarks + late.flatMap(\.remarks)),
             site.connection, site.external)
     }
@@ -187,7 +187,7 @@ package final class StoreRepair: Sendable {
     private func tell(_ report: RepairReport, _ connection: Connection, _ external: ExternalStorage) throws {
         var report = report
         let audit = try StoreAudit(connection, external, model: version.model, checksPages: false, on: system)
-        let left = report.findings.filter { $0.left > 0 }
+        let left = report.faults.filter { $0.left > 0 }
         report.remarks += report.remarks(of: audit, rules, handling: Set(left.map(\.rule)))
         told.withLock { [report] in $0 = report }
     }
@@ -213,17 +213,17 @@ struct RepairSearch {
         self.objects = objects
     }
 
-    func finding(_ fault: RepairFault) throws -> RepairReport.Finding {
-        var finding = RepairReport.Finding(rule: fault.rule, place: fault.place, count: 0, keys: [])
+    func finding(_ fault: RepairFault) throws -> RepairReport.Fault {
+        var finding = RepairReport.Fault(rule: fault.rule, place: fault.place, count: 0, keys: [])
         if case .rule(let rule) = fault.action {
             guard let found = try RuleCheck([rule], on: objects).run().first else { return finding }
             finding.count = found.count
-            finding.keys = found.examples.prefix(RepairReport.Finding.keyLimit).map(\.id.key)
+            finding.keys = found.examples.prefix(RepairReport.Fault.keyLimit).map(\.id.key)
             return finding
         }
         try connection.forEachRow(fault.select) { row in
             finding.count += 1
-            if finding.keys.count < RepairReport.Finding.keyLimit { finding.keys.append(row.integer(0)) }
+            if finding.keys.count < RepairReport.Fault.keyLimit { finding.keys.append(row.integer(0)) }
         }
         return finding
     }

@@ -42,24 +42,26 @@ struct WaitingIndex: Sendable {
         finding.left = try doubles(connection)
         guard finding.left == 0 else {
             return RepairReport(
-                findings: [finding], remarks: [try remark(finding.left, repairsRows: false, connection)])
+                faults: [finding], remarks: [try remark(finding.left, repairsRows: false, connection)])
         }
         if isThere { try connection.run("DROP INDEX main.\(index.name.quotedName)") }
         try connection.run(index.sql)
-        return RepairReport(findings: [finding])
+        return RepairReport(faults: [finding])
     }
 
     /// As it is found, before anything is repaired.
-    var found: RepairReport.Finding { .init(rule: .indexes, place: index.name, count: rows, keys: []) }
+    var found: RepairReport.Fault { .init(rule: .indexes, place: index.name, count: rows, keys: []) }
 
     /// - Parameter repairsRows: whether a repair of the rows can make the values unique.
     func remark(_ doubles: Int64, repairsRows: Bool, _ connection: Connection) throws -> Finding {
-        let next = repairsRows ? ", or let the repair of duplicates keep the first of each (--only duplicates)" : ""
+        let next: Remedy =
+            repairsRows
+            ? ", or let the repair of duplicates keep the first of each (\(option: .only(["duplicates"])))" : ""
         var finding = Finding(
             code: "not-unique", severity: .error, place: index.name,
             message: "The unique index \(index.name) cannot be made: "
                 + "\(Quantity.count(doubles, "value occurs", plural: "values occur")) more than once.",
-            remedy: "Merge or change the rows that share a value\(next); then run moult repair again.")
+            remedy: "Merge or change the rows that share a value\(next); then run \(.repair) again.")
         finding.keys = try connection.rows(
             """
             SELECT Z_PK FROM main.\(index.table.quotedName) WHERE (\(columns.joined(separator: ", "))) IN (\(shared)) \

@@ -86,7 +86,7 @@ struct LossCheck: Sendable {
             .lossNotAccepted,
             "The stage \(pass.stage ?? "") would lose data, and none of its code has read it. \(all)",
             place: first.place,
-            remedy: LossRemedy(first, of: pass, model).text)
+            remedy: LossRemedy(first, of: pass, model).advice)
     }
 }
 

@@ -205,7 +205,7 @@ package struct MigrationOutcome: Sendable, Equatable {
     /// Seconds by phase, in the order of the phases.
     package var seconds: [Timing]
     /// The outcome of an earlier run that did not end.
-    package var recovery: Recovery.Outcome
+    package var recovery: RecoveryOutcome
     /// The room that was asked for, with each reason.
     package var space: SpaceRequirement
     /// Backups that the retention policy let go.

@@ -3,27 +3,46 @@ import MoultStore
 import MoultSystem
 
 /// The progress of a run: told often, cheap to make, and never ahead of what has happened.
-package struct MigrationProgress: Sendable, Equatable {
-    package enum Phase: String, Sendable, CaseIterable {
-        case lock, backup, copy, change, verify, commit, done
+public struct MigrationProgress: Sendable, Hashable {
+    /// A phase of a run.
+    public enum Phase: String, Sendable, Hashable, CaseIterable, Codable {
+        /// Waiting for the store, which no other process may have open.
+        case lock
+        /// Copying the store into a backup.
+        case backup
+        /// Making the working copy.
+        case copy
+        /// Running the statements and the app's own code.
+        case change
+        /// Comparing the new store with the old one.
+        case verify
+        /// Putting the new store in place.
+        case commit
+        /// Nothing more: the run has succeeded.
+        case done
     }
 
-    package var phase: Phase
-    /// Of the whole run, 0 to 1, never less than before.
-    package var fraction: Double
-    /// Rows done so far, estimated inside a statement, and all rows.
-    package var rows: Int64
-    package var totalRows: Int64
+    /// The phase that the run is in.
+    public package(set) var phase: Phase
+    /// The part of the whole run that is done, 0 to 1, never less than before.
+    public package(set) var fraction: Double
+    /// Rows done so far, estimated inside a statement.
+    public package(set) var rows: Int64
+    /// All rows that the run is estimated to touch.
+    public package(set) var totalRows: Int64
     /// Bytes copied so far, of backup and commit together.
-    package var bytes: Int64
-    /// A sentence about what has just been done; nil between two such moments.
-    package var message: String?
+    public package(set) var bytes: Int64
+    /// A sentence that says what has just been done; nil between two such moments.
+    public package(set) var message: String?
     /// The table that the message is about; nil for none or several.
     package var table: String?
     /// Whether the message is about work beside that of the phase: a backup is verified while the script runs.
     package var isBeside = false
     /// Seconds that the run still takes, 0 when it is done; nil before anything of it was measured.
     package var estimatedTimeRemaining: Double?
+
+    /// The time that the run still takes, zero when it is done; nil before anything of it was measured.
+    public var timeLeft: Duration? { estimatedTimeRemaining.map { .seconds($0) } }
 }
 
 /// An observer of a run, which may also end it.

@@ -109,8 +109,8 @@ extension MigrationRun {
             .verificationFailed,
             "The new store was committed, but its page \(page) is not read as it was written.", place: sidecar.store,
             remedy: "Check the disk and the memory of this machine. "
-                + (backup.map { "Then moult rollback puts the old store back, the backup \($0.name)." }
-                    ?? "No backup was kept: moult doctor says what helps."))
+                + (backup.map { "Then \(.rollback) puts the old store back, the backup \($0.name)." }
+                    ?? "No backup was kept: \(.diagnose) says what helps."))
     }
 
     /// The journal names the files that code has written before they are put where they belong.

@@ -58,7 +58,7 @@ extension MigrationRun {
         guard !isCommitted else { return }
         // What is left tells the next run what it has to know.
         guard !isUnsettled else { return log.append("Run \(identifier): ", error) }
-        let result: RunRecord.Result = (error as? MigrationError)?.code == .cancelled ? .cancelled : .failed
+        let result: StoreRun.Result = (error as? MigrationError)?.code == .cancelled ? .cancelled : .failed
         try? Recovery.removeNewExternalFiles(journal, sidecar, system)
         if let draft = pace?.checkpoint.draft { _ = try? system.removeTree(Path.join(backups.folder, draft.name)) }
         _ = try? system.removeTree(work)
@@ -86,10 +86,10 @@ extension MigrationRun {
         }
     }
 
-    func record(_ result: RunRecord.Result, _ error: (any Error)?) -> RunRecord {
-        RunRecord(
+    func record(_ result: StoreRun.Result, _ error: (any Error)?) -> StoreRun {
+        StoreRun(
             run: identifier, operation: migration.operation, result: result, from: migration.from, to: migration.to,
-            startedAt: startedAt.iso8601, endedAt: system.now.iso8601, seconds: seconds,
+            startTime: startedAt.iso8601, endTime: system.now.iso8601, seconds: seconds,
             backup: journal.backup, backups: journal.backup.map { _ in backups.folder },
             rows: result == .done ? rows : 0, bytes: bytes,
             error: error.map { ($0 as? MigrationError).map { "\($0.code): \($0.message)" } ?? "\(type(of: $0))" },

@@ -14,7 +14,7 @@ final class MigrationRun {
     let backups: BackupFolder
     let identifier: String
     let before: StoreState
-    let recovery: Recovery.Outcome
+    let recovery: RecoveryOutcome
     let startedAt: Timestamp
     let timings: PhaseTimings
     var journal: Journal
@@ -45,7 +45,7 @@ final class MigrationRun {
     var runner: ScriptRunner { ScriptRunner(script: migration.script, observer: observer, system: system) }
 
     init(
-        _ migration: Migration, _ lock: StoreLock, _ recovery: Recovery.Outcome, _ options: MigrationOptions,
+        _ migration: Migration, _ lock: StoreLock, _ recovery: RecoveryOutcome, _ options: MigrationOptions,
         _ system: any System, _ observer: MigrationObserver, within budget: MigrationBudget? = nil
     ) throws {
         self.migration = migration
@@ -131,7 +131,7 @@ extension MigrationRun {
             .storeCorrupted,
             "The index \(fault.index.name) does not match its table, so the migration could not be verified.",
             place: sidecar.store,
-            remedy: "The store is unchanged. moult repair --only indexes makes the index again; then migrate again.",
+            remedy: "The store is unchanged. \(.repair, .only(["indexes"])) makes the index again; then migrate again.",
             cause: error.message)
     }
 }

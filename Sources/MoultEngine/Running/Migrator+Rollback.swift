@@ -4,14 +4,19 @@ import MoultStore
 import MoultSystem
 
 /// The result of a rollback.
-package struct RollbackOutcome: Sendable, Equatable {
-    package var run: String
-    package var restored: StoreBackup
+public struct RollbackReport: Sendable, Equatable {
+    /// The name of the run in the store's history.
+    public package(set) var run: String
+    /// The backup that was restored.
+    public package(set) var restored: StoreBackup
     /// The backup of the state that was there before; nil if there was no store that could be read.
-    package var saved: StoreBackup?
-    /// The folder that the files of a store that could not be read were put in.
-    package var setAside: String?
+    public package(set) var saved: StoreBackup?
+    /// The folder with the files of a store that could not be read; nil if there was none.
+    public package(set) var setAside: String?
     package var seconds: Double
+
+    /// The time that the rollback took.
+    public var duration: Duration { .seconds(seconds) }
 }
 
 extension Migrator {
@@ -27,7 +32,7 @@ extension Migrator {
     /// - Throws: `backupInvalid` before anything is done; `verificationFailed` if the restored store differs.
     package func rollback(
         _ store: String, to backup: StoreBackup, currentVersion: String = "", _ observer: MigrationObserver = .none
-    ) throws -> RollbackOutcome {
+    ) throws -> RollbackReport {
         let startedAt = system.now
         try backups(of: store).verify(backup)
         let sidecar = try sidecar(of: store)
@@ -38,7 +43,7 @@ extension Migrator {
         let condition = try StoreCondition(of: sidecar.store, system)
         _ = try Recovery.healUnsound(sidecar, condition, system)
         let run = "\(startedAt.iso8601Basic)-\(system.uniqueName().prefix(8))"
-        var outcome = RollbackOutcome(run: run, restored: backup, seconds: 0)
+        var outcome = RollbackReport(run: run, restored: backup, seconds: 0)
         // Only a sound store is backed up first.
         let size = if case .sound = condition { try system.status(of: sidecar.store)?.size ?? 0 } else { Int64(0) }
         let observer = observer.timed(by: RunEstimate(restoring: backup.manifest.size, over: size), system)
@@ -128,9 +133,9 @@ extension Migrator {
                     try system.removeTree(saved)
                 } else {
                     try RunHistory(sidecar, system).append(
-                        RunRecord(
+                        StoreRun(
                             run: journal.run, operation: .rollback, result: .failed, from: journal.from, to: journal.to,
-                            startedAt: journal.startedAt, endedAt: system.now.iso8601, seconds: 0,
+                            startTime: journal.startedAt, endTime: system.now.iso8601, seconds: 0,
                             backup: Path.name(of: saved), backups: Path.folder(of: saved), rows: 0, bytes: 0,
                             error: (error as? MigrationError).map { "\($0.code): \($0.message)" } ?? "\(error)"))
                 }
@@ -178,7 +183,7 @@ extension Migrator {
     /// The store is the restored one: nothing fails any more but the proof that it is; what cannot be tidied is logged,
     /// and the journal stays, so that the next run tidies it.
     private func finish(
-        _ outcome: inout RollbackOutcome, _ pages: PageDigests, _ startedAt: Timestamp, _ lock: StoreLock,
+        _ outcome: inout RollbackReport, _ pages: PageDigests, _ startedAt: Timestamp, _ lock: StoreLock,
         from version: String
     ) throws {
         let (sidecar, run) = (lock.sidecar, outcome.run)
@@ -249,13 +254,13 @@ extension Migrator {
     }
 
     private func record(
-        _ outcome: RollbackOutcome, _ startedAt: Timestamp, _ sidecar: Sidecar, from version: String
+        _ outcome: RollbackReport, _ startedAt: Timestamp, _ sidecar: Sidecar, from version: String
     ) throws {
         let backup = outcome.restored
         try RunHistory(sidecar, system).append(
-            RunRecord(
+            StoreRun(
                 run: outcome.run, operation: .rollback, result: .done, from: version, to: backup.manifest.version,
-                startedAt: startedAt.iso8601, endedAt: system.now.iso8601, seconds: outcome.seconds,
+                startTime: startedAt.iso8601, endTime: system.now.iso8601, seconds: outcome.seconds,
                 backup: outcome.saved?.name, backups: outcome.saved.map { Path.folder(of: $0.folder) }, rows: 0,
                 bytes: backup.manifest.size, error: nil, restored: backup.name))
         MigrationLog(sidecar, system).append("Run \(outcome.run): restored the backup \(backup.name).")

@@ -43,7 +43,7 @@ package struct Migrator: Sendable {
 
     /// Recovers what a run that died left, without running anything; says what became of it. A migration that waits for
     /// its next call continues waiting.
-    package func recover(_ store: String) throws -> Recovery.Outcome {
+    package func recover(_ store: String) throws -> RecoveryOutcome {
         let sidecar = try sidecar(of: store)
         // A migration into this path, or a salvage, may have died before there was a store.
         if try UnfinishedStore.removeAbandoned(sidecar.store, system), try !system.exists(sidecar.store) {

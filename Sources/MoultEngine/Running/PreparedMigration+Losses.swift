@@ -9,7 +9,7 @@ package struct ForeseenLoss: Sendable, Hashable {
     package var stage: String?
     package var fate: Fate
     /// The code to write; nil if the loss is allowed.
-    package var remedy: String?
+    package var remedy: Remedy?
     /// Whether a person has accepted it, or answered that the values are dropped, or wrote the mapping or stage that
     /// leaves them.
     package var isDeclared = false
@@ -51,7 +51,7 @@ package struct ForeseenLoss: Sendable, Hashable {
         guard var finding = loss.finding, let remedy else { return loss.finding }
         finding.severity = fate == .refused ? .error : .warning
         finding.message = sentence
-        finding.remedy = remedy
+        finding.advice = remedy
         return finding
     }
 }
@@ -95,8 +95,7 @@ extension PreparedMigration {
             "The migration loses data that is not declared as lost. \(shown)"
                 + (others > 0 ? " And \(Quantity.count(others, "more loss", plural: "more losses"))." : ""),
             place: first.place,
-            remedy: (undeclared.compactMap(\.copying) + [options.remedies.acceptingLosses(places)])
-                .joined(separator: " "))
+            remedy: "\(undeclared.compactMap(\.copying).map { $0 + " " }.joined())\(permit: .losses(places))")
     }
 
     /// Whether an answer says that the values of a property are dropped.
@@ -144,7 +143,7 @@ extension PreparedMigration {
             let isLeft = loss.isLeftToPolicy || hasCodeBefore && loss.kind != .rows
             return ForeseenLoss(
                 loss: loss, stage: pass.stage, fate: isLeft ? .leftToCode : .refused,
-                remedy: LossRemedy(loss, of: pass, pass.older.model).text)
+                remedy: LossRemedy(loss, of: pass, pass.older.model).advice)
         }
     }
 }

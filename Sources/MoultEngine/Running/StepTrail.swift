@@ -43,7 +43,7 @@ final class StepTrail {
             known?.code == .insufficientStorage ? .insufficientStorage : .stageFailed,
             "The \(step.title) failed: \(known?.message ?? "It threw \(type(of: error)).")",
             place: known.flatMap { $0.place.isEmpty ? nil : $0.place } ?? step.name,
-            remedy: known?.remedy ?? "Correct this and run the migration again. The store is unchanged.",
+            remedy: known?.advice ?? "Correct this and run the migration again. The store is unchanged.",
             cause: known.map { "\($0.code)\($0.cause.map { ": \($0)" } ?? "")" } ?? "\(error)")
     }
 
@@ -101,7 +101,7 @@ extension StepTrail {
         if !causes.isEmpty { told.cause = ([told.cause].compactMap(\.self) + causes).joined(separator: " ") }
         let failed = outcomes.filter { $0.error != nil }.map(\.step)
         if !failed.isEmpty {
-            told.remedy += " Undo by hand what \(failed.joined(separator: " and ")) did outside the store."
+            told.advice += " Undo by hand what \(failed.joined(separator: " and ")) did outside the store."
         }
         return told
     }

@@ -122,7 +122,7 @@ struct StoreReplacement {
 
     /// After an error: what the next process would find counts, and is made durable.
     private func settle(after error: any Error) throws -> StoreLock? {
-        let outcome: Recovery.Outcome
+        let outcome: RecoveryOutcome
         do {
             outcome = Recovery.outcome(of: try StoreCondition(of: store, system), journal)
             if outcome == .completed {

@@ -11,14 +11,14 @@ package enum Attempts {
         let last = try dead(from: migration.from, to: migration.to, migration.operation, sidecar, system)
         guard last.count >= limit, let newest = last.first else { return }
         // What is in use already is no advice.
-        let deferring = migration.script.isDeferred ? "" : "defer work (--deferred), or "
+        let deferring: Remedy = migration.script.isDeferred ? "" : "defer work (\(option: .deferred)), or "
         throw MigrationError(
             .tooManyAttempts,
             "None of the last \(Quantity.count(last.count, "run")) from \(migration.from) to \(migration.to) reached its "
-                + "end; the newest started at \(newest.startedAt). The store is unchanged.", place: sidecar.store,
+                + "end; the newest started at \(newest.startTime). The store is unchanged.", place: sidecar.store,
             remedy:
                 "Find out what ends them, such as a watchdog. Give them more time, \(deferring)work in "
-                + "smaller pieces (--stop-at-each-version). Then start again with --again.")
+                + "smaller pieces (\(option: .stopAtEachVersion)). Then start again with \(option: .again).")
     }
 
     /// Returns the number of runs that have died in succession, counted from the last. One that was cancelled is
@@ -31,7 +31,7 @@ package enum Attempts {
 
     private static func dead(
         from: String, to: String, _ operation: Journal.Operation, _ sidecar: Sidecar, _ system: any System
-    ) throws -> [RunRecord] {
+    ) throws -> [StoreRun] {
         let own = try RunHistory(sidecar, system).records().reversed().filter { $0.result != .cancelled }
         return Array(
             own.prefix { record in

@@ -106,7 +106,7 @@ extension DamagedSideFiles {
     ///
     /// - Parameter remedy: what to do about it.
     package static func findings(
-        beside store: String, _ system: any System, remedy: String = "moult salvage reads what is left of it."
+        beside store: String, _ system: any System, remedy: Remedy = "\(.salvage) reads what is left of it."
     ) throws -> [Finding] {
         try ["-wal", "-journal"].compactMap { suffix in
             let path = store + suffix

@@ -8,7 +8,7 @@ extension Migrator {
     ///
     /// A store that another process has, or that cannot be written, stays as it is; what is done next refuses it.
     @discardableResult
-    package func healed(_ store: String) throws -> Recovery.Outcome {
+    package func healed(_ store: String) throws -> RecoveryOutcome {
         guard try hasLeftovers(store) else { return .nothing }
         do {
             return try recover(store)

@@ -9,7 +9,11 @@ package struct RoomMade: Sendable, Equatable {
     /// Whether the run kept no backup, because only that fitted.
     package var isFrugal = false
 
-    package init() {}
+    /// A sentence for each.
+    package var sentences: [String] {
+        pruned.map(BackupFolder.removal)
+            + (isFrugal ? ["There was no space for a backup. The migration kept none."] : [])
+    }
 }
 
 extension Migrator {
@@ -39,7 +43,7 @@ extension Migrator {
                     "There is no space for a backup. Trying without one.")
             }
         }
-        made.isFrugal = true
+        made.isFrugal = !options.isFrugal
         return (try body(Migrator(options: frugal, system: system)), made)
     }
 

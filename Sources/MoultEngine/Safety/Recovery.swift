@@ -9,16 +9,7 @@ import MoultSystem
 /// SQLite has recovered the store when the lock was taken, so that it is the complete old one or the complete new one;
 /// here it is found out which, what lies about is removed, and the history gets its entry.
 package enum Recovery {
-    package enum Outcome: String, Sendable, Equatable {
-        /// No run was left unfinished.
-        case nothing
-        /// The store is as it was before the run.
-        case undone
-        /// The store is the new one: the run had committed.
-        case completed
-        /// Another store is there than the run had left or found.
-        case replaced
-    }
+    package typealias Outcome = RecoveryOutcome
 
     /// - Parameters:
     ///   - lock: held, exclusive, without an open transaction.
@@ -67,7 +58,7 @@ package enum Recovery {
         let modified = status.modified.iso8601
         if let run = try? Journal.read(sidecar, system) { return run.startedAt <= modified }
         guard let run = try RunHistory(sidecar, system).records().last else { return false }
-        return run.startedAt <= modified && modified <= run.endedAt
+        return run.startTime <= modified && modified <= run.endTime
     }
 
     /// Tidies, tells the history and removes the journal.
@@ -86,10 +77,10 @@ package enum Recovery {
         if journal.operation == .rollback { try removeParts(below: sidecar.support, system) }
         let backup = try backup(madeBy: journal, system)
         try record(
-            RunRecord(
+            StoreRun(
                 run: journal.run, operation: journal.operation,
                 result: result(of: journal, outcome, wasStopped: wasStopped),
-                from: journal.from, to: journal.to, startedAt: journal.startedAt, endedAt: system.now.iso8601,
+                from: journal.from, to: journal.to, startTime: journal.startedAt, endTime: system.now.iso8601,
                 seconds: 0, backup: backup.map(Path.name), backups: backup.map(Path.folder) ?? journal.backups,
                 rows: 0, bytes: size,
                 error: outcome == .undone
@@ -111,7 +102,7 @@ package enum Recovery {
     }
 
     /// A run that died after it was written into the history has ended as that says.
-    private static func record(_ record: RunRecord, _ sidecar: Sidecar, _ system: any System) throws {
+    private static func record(_ record: StoreRun, _ sidecar: Sidecar, _ system: any System) throws {
         let history = RunHistory(sidecar, system)
         if let last = try history.records().last, last.run == record.run,
             [.done, .failed, .cancelled].contains(last.result)
@@ -121,7 +112,7 @@ package enum Recovery {
         try history.append(record)
     }
 
-    private static func result(of journal: Journal, _ outcome: Outcome, wasStopped: Bool) -> RunRecord.Result {
+    private static func result(of journal: Journal, _ outcome: Outcome, wasStopped: Bool) -> StoreRun.Result {
         // A call that ended on its budget has not died, and neither has one that a person has stopped.
         outcome == .completed ? .recovered : journal.state == .paused || wasStopped ? .cancelled : .undone
     }

@@ -14,6 +14,10 @@ package struct SpaceRequirement: Sendable, Equatable {
         package var folder: String
         package var bytes: Int64
 
+        package init(reason: String, folder: String, bytes: Int64) {
+            (self.reason, self.folder, self.bytes) = (reason, folder, bytes)
+        }
+
         /// Journal, history, log, manifest, each in whole blocks and some in two versions at once, and their folders.
         static func records(in folder: String) -> Part {
             Part(reason: "records of the run", folder: folder, bytes: 32 * SpaceRequirement.block)
@@ -140,24 +144,25 @@ package struct SpaceRequirement: Sendable, Equatable {
             .insufficientStorage,
             "\(work) needs \(Quantity.bytesNeeded(short.needed)) of free space (\(Self.list(short.parts))), and "
                 + "\(Quantity.bytesFree(short.available)) are free.", place: short.folder,
-            remedy: ([
+            remedy: helpful(ways, on: short, system).reduce(
                 "Free \(Quantity.bytesNeeded(short.needed - short.available)) more"
-            ] + helpful(ways, on: short, system)).joined(separator: ", or ") + ".")
+            ) { "\($0), or \($1)" } + ".")
     }
 
     /// The ways that fit, in words.
-    private func helpful(_ ways: [Way], on short: Volume, _ system: any System) -> [String] {
-        var words: [String] = []
+    private func helpful(_ ways: [Way], on short: Volume, _ system: any System) -> [Remedy] {
+        var words: [Remedy] = []
         let backups = short.parts.filter { $0.reason.hasPrefix("backup") }.reduce(0) { $0 &+ $1.bytes }
         if ways.contains(.frugal), let frugal, isEnoughWithoutBackup(system) {
             let needed = SpaceRequirement(parts: frugal).total
-            words.append("use --frugal, which keeps no backup and needs \(Quantity.bytesNeeded(needed))")
+            words.append("use \(option: .frugal), which keeps no backup and needs \(Quantity.bytesNeeded(needed))")
         }
         if backups > 0, short.needed - backups <= short.available {
-            words.append("keep the backup on another volume: --backups FOLDER (\(Quantity.bytesNeeded(backups)))")
+            words.append(
+                "keep the backup on another volume: \(option: .backups("FOLDER")) (\(Quantity.bytesNeeded(backups)))")
         }
         if ways.contains(.into) {
-            words.append("write the new store on another volume: --into FILE")
+            words.append("write the new store on another volume: \(option: .into("FILE"))")
         }
         return words
     }

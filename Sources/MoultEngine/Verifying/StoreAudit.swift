@@ -104,7 +104,7 @@ package struct StoreAudit: Sendable {
                         ? "\(count) on cycles of \(fault.place), whose objects are their own ancestors."
                         : "\(count) with a \(fault.place) that is not the number of the related objects.",
                     remedy: isCycle
-                        ? "moult repair cuts one link of each cycle." : "moult repair counts the objects again.")
+                        ? "\(.repair) cuts one link of each cycle." : "\(.repair) counts the objects again.")
                 finding.keys = fault.keys
                 return finding
             }
@@ -122,7 +122,7 @@ package struct StoreAudit: Sendable {
                 code: unnamedFilesCode, severity: .note, place: external.folder,
                 message: "\(files) named by no row: \(Quantity.bytes(Int(clamping: unnamed.bytes))).",
                 remedy:
-                    "moult repair --only external-files moves them away, into the store's .moult folder. Nothing is "
+                    "\(.repair, .only(["external-files"])) moves them away, into the store's .moult folder. Nothing is "
                     + "deleted.")
         ]
     }

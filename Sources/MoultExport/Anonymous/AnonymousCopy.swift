@@ -127,7 +127,7 @@ package struct AnonymousCopy {
                 .verificationFailed,
                 "The copy still contained a text of the store, so it was removed.",
                 place: missed.map { $0.isEmpty ? copy.path : $0 } ?? copy.path,
-                remedy: "Run the command again with another --seed. If it fails again, report it.")
+                remedy: "Run the command again with another \(option: .seed). If it fails again, report it.")
         }
         return found.count
     }

@@ -27,7 +27,7 @@ final class AnonymousDatabase {
         guard let layout = try StoreContents(probe, in: versions).layout else {
             throw MigrationError(
                 .modelNotFound, "The store contains no readable model, without which keys cannot be told from values.",
-                place: probe.path, remedy: "Name the model that made it: --model PATH.")
+                place: probe.path, remedy: "Name the model that made it: \(option: .model("PATH")).")
         }
         guard try connection.text("PRAGMA encoding") == "UTF-8" else {
             throw MigrationError(

@@ -7,7 +7,7 @@ extension Diagram {
     /// - Parameters:
     ///   - now: what the store's version is called; empty if it is not known.
     ///   - versions: the versions of its model, oldest first; empty without a model.
-    package init(history runs: [RunRecord], store: String, now: String, versions: [String] = []) {
+    package init(history runs: [StoreRun], store: String, now: String, versions: [String] = []) {
         self.init(title: store)
         for name in versions {
             boxes.append(Box(name, kind: nil, mark: name == now ? .renamed : .none, group: "versions"))
@@ -23,7 +23,7 @@ extension Diagram {
             if let error = run.error { lines.append(Line(error, .removed)) }
             lines += run.losses.prefix(4).map { Line($0.sentence, .changed) }
             boxes.append(
-                Box("\(run.startedAt) \(run.operation.rawValue)", lines: lines, mark: mark, group: "runs"))
+                Box("\(run.startTime) \(run.operation.rawValue)", lines: lines, mark: mark, group: "runs"))
         }
         boxes.append(Box("now", lines: [Line(now.isEmpty ? "of an unknown version" : now)], group: "runs"))
         for place in boxes.indices.dropFirst(start + 1) {

@@ -11,13 +11,14 @@ package enum Graphviz {
         guard let run = try ProgramRun(program, ["-Tsvg"], input: Array(diagram.dot.utf8)) else {
             throw MigrationError(
                 .unsupported, "Graphviz is not installed, which lays out an SVG.",
-                remedy: "Install it (Debian, Ubuntu: apt-get install graphviz), or choose --format mermaid.")
+                remedy: "Install it (Debian, Ubuntu: apt-get install graphviz), or choose "
+                    + "\(option: .format("mermaid")).")
         }
         guard run.exit == 0 else {
             let words = run.errorText.split(separator: "\n").first ?? "it ended with \(run.exit)."
             throw MigrationError(
                 .inputOutput, "Graphviz could not lay out the picture: \(words)",
-                remedy: "Choose --format mermaid, or fewer entities with --entity.")
+                remedy: "Choose \(option: .format("mermaid")), or fewer entities with \(option: .entity(nil)).")
         }
         return String(decoding: run.output, as: UTF8.self)
     }

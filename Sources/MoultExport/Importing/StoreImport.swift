@@ -139,8 +139,11 @@ package final class StoreImport {
         let names = try system.list(path).filter { $0.hasSuffix(".csv") || $0.hasSuffix(".jsonl") }
         guard !names.isEmpty, entity == nil else {
             throw MigrationError(
-                .usage, entity == nil ? "The folder has no .csv and no .jsonl file." : "--entity is for one file.",
-                place: path, remedy: "Name a folder that moult export has written, or one file.")
+                .usage,
+                entity == nil
+                    ? "The folder has no .csv and no .jsonl file."
+                    : String(advice: "\(option: .entity(nil)) is for one file."),
+                place: path, remedy: "Name a folder that \(.export) has written, or one file.")
         }
         return names.map { Path.join(path, $0) }
     }
@@ -156,8 +159,11 @@ package final class StoreImport {
         let names = model.entities.map(\.name)
         throw MigrationError(
             .usage, "The model has no entity \(stem).", place: file,
-            remedy: Suggestion.nearest(to: stem, among: names).map { "Did you mean \($0)? --entity names it." }
-                ?? "Name the entity of the file: --entity NAME. There are: \(names.joined(separator: ", ")).")
+            remedy: Suggestion.nearest(to: stem, among: names).map {
+                "Did you mean \($0)? \(option: .entity(nil)) names it."
+            }
+                ?? "Name the entity of the file: \(option: .entity("NAME")). There are: \(names.joined(separator: ", "))."
+        )
     }
 
     /// The targets of files, by the files' names without the ending. Entities come before pairs.

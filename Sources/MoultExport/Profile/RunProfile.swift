@@ -113,7 +113,7 @@ extension RunProfile {
                 "\(Int((Double(span.duration) / whole * 100).rounded())) %", Quantity.count(span.rows),
                 span.rows >= 1_000 && seconds > 0 ? Quantity.count(Int(Double(span.rows) / seconds)) : "")
         }
-        return table.lines(style: style) + tables(style: style, count: count) + [first.advice]
+        return table.lines(style: style) + tables(style: style, count: count) + [first.advice.text()]
     }
 
     /// The tables that statements change, the slowest first; none if there is only one.
@@ -135,12 +135,15 @@ extension RunProfile {
 
 extension RunProfile.Span {
     /// Advice for making it faster, where it is the slowest.
-    fileprivate var advice: String {
+    fileprivate var advice: Remedy {
         switch phase {
-        case .backup: "The backup takes longest. --frugal keeps none; --into leaves the old store as it is."
+        case .backup:
+            "The backup takes longest. \(option: .frugal) keeps none; \(option: .into(nil)) leaves the old store as it is."
         case .copy: "The copy takes longest. A volume that clones files, such as Btrfs or XFS, makes it at once."
-        case .change: "A statement takes longest. moult plan --sql shows it; --deferred can leave what writes no row."
-        case .verify: "The verification takes longest. It is not optional; --budget shares it among several calls."
+        case .change:
+            "A statement takes longest. \(.plan, .sql) shows it; \(option: .deferred) can leave what writes no row."
+        case .verify:
+            "The verification takes longest. It is not optional; \(option: .budget(nil)) shares it among several calls."
         case .commit: "The commit takes longest. It writes every page once: a faster volume helps."
         case .lock, .done:
             "The start takes longest: the file is checked, and other processes that have it open are waited for."

@@ -132,7 +132,7 @@ package struct ObjectReader {
         guard let layout = contents.layout else {
             throw MigrationError(
                 .modelNotFound, "The store contains no readable model, which a predicate needs.", place: probe.path,
-                remedy: "Name the model that made it: --model PATH.")
+                remedy: "Name the model that made it: \(option: .model("PATH")).")
         }
         var fetch = ObjectFetch(entityName: entity.name, predicate: predicate)
         fetch.limit = limit

@@ -82,7 +82,8 @@ extension StoreExport {
     private static func entities(_ selection: Selection, _ contents: StoreContents) throws -> [EntityContents] {
         if selection.entities.count != 1, selection.predicate != nil || selection.columns != nil {
             throw MigrationError(
-                .usage, "A predicate and a list of columns are for one entity.", remedy: "Name it with --entity.")
+                .usage, "A predicate and a list of columns are for one entity.",
+                remedy: "Name it with \(option: .entity(nil)).")
         }
         guard !selection.entities.isEmpty else {
             return contents.entities.filter { contents.layout?.model.entity($0.name)?.isAbstract != true }
@@ -144,7 +145,7 @@ extension StoreExport {
             guard selection.predicate == nil else {
                 throw MigrationError(
                     .modelNotFound, "The store contains no readable model, which a predicate needs.", place: probe.path,
-                    remedy: "Name the model that made it: --model PATH.")
+                    remedy: "Name the model that made it: \(option: .model("PATH")).")
             }
             return allKeys(of: entity) + (selection.limit.map { " ORDER BY Z_PK LIMIT \($0)" } ?? "")
         }

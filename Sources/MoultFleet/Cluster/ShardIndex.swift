@@ -22,14 +22,15 @@ package enum ShardIndex {
             let parts = text.split(separator: "/", omittingEmptySubsequences: false)
             guard let index = parts.first.flatMap({ Int($0) }), parts.count <= 2,
                 parts.count == 1 || Int(parts[1]) != nil
-            else { throw wrong("--shard takes a number from 0, such as 3 or 3/\(count), not \(text).") }
+            else { throw wrong("\(option: .shard(nil)) takes a number from 0, such as 3 or 3/\(count), not \(text).") }
             if parts.count == 2, let typed = Int(parts[1]), typed != count {
                 throw MigrationError(
                     .usage, "The manifest has \(count) shards, not \(typed).",
-                    remedy: "The number of shards is fixed when a fleet is planned. Give --shard \(index)/\(count), or "
-                        + "plan again with --shards \(typed).")
+                    remedy:
+                        "The number of shards is fixed when a fleet is planned. Give \(option: .shard("\(index)/\(count)")), or "
+                        + "plan again with \(option: .shards("\(typed)")).")
             }
-            return try checked(index, of: count, "--shard \(text)")
+            return try checked(index, of: count, "\(option: .shard(text))")
         }
         guard count > 1 else { return nil }
         let found = variables.compactMap { variable in
@@ -38,22 +39,22 @@ package enum ShardIndex {
         guard let (name, value, first) = found.first else { return nil }
         if found.count > 1 {
             let names = found.map { "\($0.0)=\($0.1)" }.joined(separator: ", ")
-            throw wrong("More than one variable names the shard: \(names). Give --shard.")
+            throw wrong("More than one variable names the shard: \(names). Give \(option: .shard(nil)).")
         }
         guard let index = Int(value) else { throw wrong("The variable \(name) is \(value), not a number.") }
         return try checked(index - first, of: count, "\(name)=\(value)")
     }
 
-    private static func checked(_ index: Int, of count: Int, _ source: String) throws(MigrationError) -> Int {
+    private static func checked(_ index: Int, of count: Int, _ source: Remedy) throws(MigrationError) -> Int {
         guard (0..<count).contains(index) else {
             throw wrong("The manifest has \(count) shards, from 0 to \(count - 1). \(source) names none of them.")
         }
         return index
     }
 
-    private static func wrong(_ message: String) -> MigrationError {
+    private static func wrong(_ message: Remedy) -> MigrationError {
         MigrationError(
-            .usage, message,
+            .usage, message.text(),
             remedy: "The number of shards is fixed in the manifest; a task's number has to be one of them.")
     }
 }

@@ -24,7 +24,8 @@ enum SharedFileSystem {
             .unsupported,
             "The store is on a file system that machines share (\(type)), where locks may not keep another machine out.",
             place: entry.path,
-            remedy: "Copy it to a disk of this machine, migrate the copy with moult migrate, check it with moult "
-                + "validate, put it next to the store under a new name, and let one program change what points to it.")
+            remedy: "Copy it to a disk of this machine, migrate the copy with \(.migrate), check it with "
+                + "\(.validate), put it next to the store under a new name, and let one program change what points to it."
+        )
     }
 }

@@ -113,7 +113,9 @@ package struct SlurmArray: Sendable {
                 if !jobs.isEmpty { _ = try? ProgramRun("scancel", jobs.map(\.identifier)) }
                 throw MigrationError(
                     .unsupported, "Slurm has refused the job \(script.name): \(run.errorText)", place: path,
-                    remedy: "Correct the options: --partition, --sbatch. What was submitted before it is cancelled.")
+                    remedy:
+                        "Correct the options: \(option: .partition), \(option: .sbatch). What was submitted before it is cancelled."
+                )
             }
             // With several clusters their name follows.
             jobs.append(

@@ -44,7 +44,7 @@ package struct FleetManifest: Sendable, Equatable {
         guard json["format"]?.integer == Self.format else {
             throw MigrationError(
                 .metadataInvalid, "The manifest is of a format that this version of Moult does not know.", place: place,
-                remedy: "Use the version of Moult that has planned it, or plan again: moult fleet plan.")
+                remedy: "Use the version of Moult that has planned it, or plan again: \(.planFleet).")
         }
         guard let fleet = json["fleet"]?.string, let target = json["to"]?.string,
             let shards = json["shards"]?.integer, (1...Int64(Self.mostShards)).contains(shards),
@@ -71,7 +71,9 @@ package struct FleetManifest: Sendable, Equatable {
     static func invalid(_ message: String, _ place: String) -> MigrationError {
         MigrationError(
             .metadataInvalid, message, place: place,
-            remedy: "Plan again with moult fleet plan ROOT --model MODEL -o FILE. A manifest is never edited.")
+            remedy:
+                "Plan again with \(.planFleet, .path("ROOT"), .model("MODEL"), .file("FILE")). A manifest is never edited."
+        )
     }
 }
 

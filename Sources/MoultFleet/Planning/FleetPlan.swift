@@ -131,7 +131,7 @@ extension FleetPlan.Summary {
 }
 
 extension MigrationError {
-    static func unknown(_ error: any Error) -> MigrationError {
+    package static func unknown(_ error: any Error) -> MigrationError {
         MigrationError(
             .internal, "Moult failed in an unknown way.", remedy: "Please report this.",
             cause: String(describing: error))

@@ -67,7 +67,7 @@ package struct ResultsFolder: Sendable {
         guard let known = Purpose(json) else {
             throw MigrationError(
                 .metadataInvalid, "The record in the results folder was not written by Moult.",
-                place: purposePath, remedy: "Name another folder with --results.")
+                place: purposePath, remedy: "Name another folder with \(option: .results).")
         }
         return known
     }
@@ -80,7 +80,8 @@ package struct ResultsFolder: Sendable {
         throw MigrationError(
             .wouldReplace, "The folder has the results of \(what).", place: path,
             remedy:
-                "Name the manifest, the verb and the options that it was begun with, or another folder with --results."
+                "Name the manifest, the verb and the options that it was begun with, or another folder with "
+                + "\(option: .results)."
         )
     }
 

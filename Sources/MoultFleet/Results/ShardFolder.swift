@@ -99,7 +99,7 @@ package struct ShardFolder: Sendable {
         let who = owner.map { "Process \($0.process) on \($0.host)" } ?? "Another process"
         return MigrationError(
             .locked, "\(who) works on shard \(index).", place: path,
-            remedy: "Wait until it has ended, or let this run wait: --wait 10min.")
+            remedy: "Wait until it has ended, or let this run wait: \(option: .wait("10min")).")
     }
 
     package func leave() { _ = try? system.remove(ownerPath) }

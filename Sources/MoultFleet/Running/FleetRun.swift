@@ -128,7 +128,7 @@ package final class FleetRun {
                 result.failure = .init(
                     MigrationError(
                         .fileNotFound, "Nothing is at \(entry.path) any more.", place: entry.path,
-                        remedy: "Plan again without it, or put it back and give --retry vanished."))
+                        remedy: "Plan again without it, or put it back and give \(option: .retry("vanished"))."))
                 return result
             }
             task.differences = try difference(of: entry)

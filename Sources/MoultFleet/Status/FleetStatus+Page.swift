@@ -24,7 +24,7 @@ extension FleetStatus {
         let causeRows = causes.map { cause in
             [
                 cause.state.rawValue, cause.code, Quantity.count(cause.count), cause.message, cause.example.path,
-                cause.remedy,
+                cause.remedy.text(),
             ]
         }
         let slowRows = slowest.map { result in

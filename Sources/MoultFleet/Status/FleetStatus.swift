@@ -12,7 +12,7 @@ package struct FleetStatus: Sendable {
         package var example: FleetResult
         package var message: String
         /// The action to take next.
-        package var remedy: String
+        package var remedy: Remedy
     }
 
     package struct Shard: Sendable, Equatable {
@@ -154,28 +154,31 @@ package struct FleetStatus: Sendable {
 
 extension FleetResult {
     /// The reason for its state, by which stores are grouped.
-    package var cause: (code: String, message: String, remedy: String) {
+    package var cause: (code: String, message: String, remedy: Remedy) {
         if state == .setAside {
             let how =
                 limit.map { "it took more \($0) than it may" }
                 ?? signal.map { "signal \($0) ended it" } ?? "the whole run ended with it"
-            let more =
+            let more: Remedy =
                 switch limit {
-                case "time": "Give it more time with --time, "
-                case "memory": "Give it more memory with --memory, "
-                default: "Find out what is wrong with moult doctor \(path.shellQuoted), "
+                case "time": "Give it more time with \(option: .time), "
+                case "memory": "Give it more memory with \(option: .memory), "
+                default: "Find out what is wrong with \(.diagnose, .store(path)), "
                 }
             return (
                 "died-\(limit ?? signal.map { "signal-\($0)" } ?? "with-run")",
                 "The process died \(Quantity.count(deaths, "time")): \(how).",
-                more + "then run the fleet again with --retry setAside."
+                more + "then run the fleet again with \(option: .retry("setAside"))."
             )
         }
         if state == .findings {
-            return ("findings", "\(verb.capitalisedFirst) has findings.", "moult \(verb) \(path.shellQuoted)")
+            return (
+                "findings", "\(verb.capitalisedFirst) has findings.",
+                Remedy.Use(named: verb).map { "\($0, .store(path))" } ?? ""
+            )
         }
         guard let failure else { return (state.rawValue, "It ended with \(exit.map(String.init) ?? "no") code.", "") }
-        return (failure.code, failure.message, failure.remedy)
+        return (failure.code, failure.message, Remedy(failure.remedy))
     }
 }
 

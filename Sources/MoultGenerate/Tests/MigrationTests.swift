@@ -64,7 +64,7 @@ package struct MigrationTests: Sendable {
         guard var file = PairFile(existing) else {
             throw MigrationError(
                 .wouldReplace, "\(place) has no list of generated pairs. Nothing was written.", place: place,
-                remedy: "Name another file with --out.")
+                remedy: "Name another file with \(option: .output).")
         }
         var fates: [Fate] = []
         var blocks: [PairBlock] = []

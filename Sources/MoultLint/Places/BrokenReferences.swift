@@ -1,3 +1,4 @@
+import MoultModel
 import MoultModelFiles
 import MoultXML
 
@@ -17,7 +18,7 @@ enum BrokenReferences {
         return entities.flatMap { entity -> [LintMatch] in
             let name = entity.attribute("name") ?? ""
             var matches: [LintMatch] = []
-            func add(_ element: XMLElement, _ member: String?, _ message: String, _ remedy: String) {
+            func add(_ element: XMLElement, _ member: String?, _ message: String, _ remedy: Remedy) {
                 var match = LintMatch(version, name, member, message, remedy: remedy)
                 match.line = (file, element.line)
                 matches.append(match)

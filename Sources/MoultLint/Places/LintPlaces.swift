@@ -27,7 +27,7 @@ struct LintPlaces {
             rule: rule, severity: match.severity ?? rule.severity, version: match.version, entity: match.entity,
             member: match.member, file: file ?? declared?.file ?? path,
             line: match.line?.line ?? element?.line ?? declared?.line, message: match.message,
-            remedy: match.remedy,
+            advice: match.remedy,
             xml: match.edit.flatMap { edit in
                 element.flatMap { $0.isEntityOrProperty ? $0.startTag(setting: edit.attributes) : nil }
             })

@@ -61,7 +61,7 @@ struct Git {
         guard let run = try ProgramRun("git", arguments, input: input, settings: settings) else {
             throw MigrationError(
                 .usage, "A git revision needs git, and there is no program git here.",
-                remedy: "Install git. To compare with the lock file, leave --since out.")
+                remedy: "Install git. To compare with the lock file, leave \(option: .since(nil)) out.")
         }
         return run
     }
@@ -76,7 +76,7 @@ struct Git {
         }
         return MigrationError(
             .usage, message, place: folder,
-            remedy: "Run it in a git repository. To compare with the lock file, leave --since out.",
+            remedy: "Run it in a git repository. To compare with the lock file, leave \(option: .since(nil)) out.",
             cause: run.errorText.isEmpty ? nil : run.errorText)
     }
 

@@ -94,7 +94,7 @@ extension GitRevision {
         guard let best else {
             throw noModel(
                 path,
-                remedy: "If the model is new, leave --since out. Otherwise name a revision that has it.")
+                remedy: "If the model is new, leave \(option: .since(nil)) out. Otherwise name a revision that has it.")
         }
         return best.bundle
     }
@@ -123,7 +123,7 @@ extension GitRevision {
         return parts.joined(separator: "/")
     }
 
-    private func noModel(_ path: String, remedy: String) -> MigrationError {
+    private func noModel(_ path: String, remedy: Remedy) -> MigrationError {
         MigrationError(
             .modelNotFound, "The commit \(commit.prefix(8)) of \(name) has no model \(path).", place: git.root,
             remedy: remedy)

@@ -10,7 +10,7 @@ package struct LintRelease: Sendable {
     package let currentName: String?
     package let versions: [Version]
     /// The remedy that undoes an edit of a released version.
-    package let undo: String
+    package let undo: Remedy
 
     /// One released version.
     package struct Version: Sendable {
@@ -61,7 +61,7 @@ package struct LintRelease: Sendable {
         self.versions = versions.map(Version.init)
         undo =
             "Undo the edit and make the change in a new version. If the version was never released, run "
-            + "moult lock MODEL --again."
+            + "\(.lock, .anyModel, .again)."
     }
 
     /// The versions of a model at a revision.
@@ -76,7 +76,7 @@ package struct LintRelease: Sendable {
         versions = bundle.versions.map(Version.init)
         undo =
             "Undo the edit and make the change in a new version. If the version was never released, compare with an "
-            + "earlier revision: --since REV."
+            + "earlier revision: \(option: .since("REV"))."
     }
 }
 
@@ -101,7 +101,7 @@ extension LintRelease {
             guard let release = LintRelease(lock, of: bundle, place: path) else {
                 throw MigrationError(
                     .modelNotFound, "The lock file has no versions of this model.", place: path,
-                    remedy: "Name the lock file of the model, or make one with moult lock MODEL.")
+                    remedy: "Name the lock file of the model, or make one with \(.lock, .anyModel).")
             }
             releases.append(release)
         } else if let lock = bundle.lock {

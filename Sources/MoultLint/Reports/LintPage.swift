@@ -5,7 +5,7 @@ import MoultPlan
 package enum LintPage {
     /// The whole page.
     package static func markdown(of rule: LintRule) -> String {
-        let profile = rule.profile.map { " Only with `--profile \($0.rawValue)`." } ?? ""
+        let profile = rule.profile.map { " Only with the profile `\($0.rawValue)`." } ?? ""
         return """
             # \(rule.code): \(rule.title)
 
@@ -56,10 +56,10 @@ package enum LintPage {
                 """
         }
         return """
-            # The rules of moult lint
+            # The rules of lint
 
-            `moult lint` applies these rules to a model ([CI](../CI.md)). This page and the pages of the rules are made from \
-            the table of rules in `MoultLint`.
+            A check of a model applies these rules ([CI](../CI.md)). This page and the pages of the rules are made from the \
+            table of rules in `MoultLint`.
 
             \(parts.joined(separator: "\n\n"))
 

@@ -7,7 +7,7 @@ extension LintReport {
 
     /// A comment for a pull request: a table of the findings, what to do, and a picture of the last step.
     package var markdownLines: [String] {
-        let heading = "### moult lint: \(findings.isEmpty ? "no findings" : counts)"
+        let heading = String(advice: "### \(.lint): \(findings.isEmpty ? "no findings" : counts)")
         let compared =
             sources.isEmpty ? [] : ["Compared with \(sources.map(\.inCode).joined(separator: " and ")).", ""]
         guard !findings.isEmpty else { return [heading, ""] + compared + picture }

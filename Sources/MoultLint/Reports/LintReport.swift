@@ -85,7 +85,11 @@ package struct LintReport: Sendable {
         let found = findings.isEmpty ? "No findings\(read)." : "\(counts)\(read)."
         guard gap == nil else { return found }
         return sources.isEmpty
-            ? "\(found) Nothing says which versions were released: pass --since REV, or run moult lock MODEL at each release."
+            ? String(
+                advice: """
+                    \(found) Nothing says which versions were released: pass \(option: .since("REV")), or run \
+                    \(.lock, .anyModel) at each release.
+                    """)
             : "\(found) Compared with \(sources.joined(separator: " and "))."
     }
 }

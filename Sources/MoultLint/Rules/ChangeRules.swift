@@ -133,7 +133,7 @@ enum ChangeRules {
     static func renamedWithCloudKit(_ step: LintStep) -> [LintMatch] {
         guard step.newer.model.isUsedWithCloudKit else { return [] }
         return forbiddenRenames(step).map { change in
-            var match = match(change, step, remedy: change.remedyForCloudKit)
+            var match = match(change, step, remedy: Remedy(change.remedyForCloudKit))
             match.message += " \(ModelChange.forbiddenByCloudKit)"
             return match
         }
@@ -180,7 +180,7 @@ enum ChangeRules {
     }
 
     private static func match(
-        _ change: ModelChange, _ step: LintStep, remedy: String, edit: LintMatch.Edit? = nil
+        _ change: ModelChange, _ step: LintStep, remedy: Remedy, edit: LintMatch.Edit? = nil
     ) -> LintMatch {
         let rows = change.entity.flatMap { step.rowsSentence(of: $0) } ?? ""
         return LintMatch(

@@ -55,7 +55,7 @@ enum InferRules {
             guard finding.rule == rule else { return nil }
             return LintMatch(
                 step.newer.name, question.entity, question.property, "\(step.words): \(question.statement)",
-                remedy: finding.remedy, edit: edit(question))
+                remedy: finding.advice, edit: edit(question))
         }
     }
 
@@ -65,7 +65,7 @@ enum InferRules {
         return step.inferred.refusals.map(\.finding).filter { $0.rule == rule }.map { finding in
             let (entity, member) = LintMatch.parts(of: finding.place)
             return LintMatch(
-                step.newer.name, entity, member, "\(step.words): \(finding.message)", remedy: finding.remedy)
+                step.newer.name, entity, member, "\(step.words): \(finding.message)", remedy: finding.advice)
         }
     }
 }

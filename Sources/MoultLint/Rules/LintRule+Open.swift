@@ -73,7 +73,7 @@ extension LintRule {
                 released version never reaches the new one.
                 """,
             onDevice: "The store is not migrated to the new version, or the migration is refused.",
-            remedy: "Give the new version a name that sorts last, or record the order with `moult lock`.",
+            remedy: "Give the new version a name that sorts last, or record the order in the lock file.",
             failing: LintExample([v1, .init("App 1b", postWithTags), v2], released: [v1, v2]),
             corrected: LintExample([v1, v2, v3], released: [v1, v2]), check: .release(OpenRules.outOfOrder)),
         LintRule(

@@ -147,7 +147,7 @@ extension LintRule {
                 occurs twice, a predicate or an expression that does not parse, or an attribute without a type.
                 """,
             onDevice: "Nothing: Xcode does not compile the model, or the predicate fails when it is used.",
-            remedy: "Correct the line. `moult compile` finds the same errors.",
+            remedy: "Correct the line. Compiling the model finds the same errors.",
             failing: LintExample(post("<attribute name=\"full title\" optional=\"YES\" attributeType=\"String\"/>")),
             corrected: LintExample(post("<attribute name=\"fullTitle\" optional=\"YES\" attributeType=\"String\"/>")),
             check: .version(ShapeRules.notCompiled)),

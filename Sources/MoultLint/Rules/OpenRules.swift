@@ -73,7 +73,7 @@ enum OpenRules {
                 "The current version is \(current), but the last version is \(newest.name). New stores do not get it.",
                 remedy: "If \(newest.name) is the newest, make it the current version in Xcode (File inspector, Model "
                     + "Version, Current). If a version was renamed, give it its name back, or give the order of the "
-                    + "versions with --order.")
+                    + "versions with \(option: .order).")
         ]
     }
 
@@ -90,8 +90,9 @@ enum OpenRules {
                 version.name, nil, nil,
                 "The new version \(version.name) comes before the released version \(subject.versions[last].name). "
                     + "A store of the later one counts as ahead of it.",
-                remedy: "Rename \(version.name) so that it sorts last, or give the order with --order and run "
-                    + "moult lock MODEL, which records it.")
+                remedy:
+                    "Rename \(version.name) so that it sorts last, or give the order with \(option: .order) and run "
+                    + "\(.lock, .anyModel), which records it.")
         }
     }
 
@@ -111,13 +112,13 @@ enum OpenRules {
                 version.name, nil, nil,
                 "\(version.name) and \(earlier) have equal version hashes, so no migration happens between them.",
                 remedy: "If nothing differs, remove \(version.name). If data has to change between them, set a hash "
-                    + "modifier on an entity of \(version.name): versionHashModifier=\"2\".")
+                    + "modifier on an entity of \(version.name): \(markup: "versionHashModifier=\"2\"", "2").")
         }
     }
 
     static func currentMissing(_ subject: LintSubject) -> [LintMatch] {
         subject.readerFindings.filter { $0.code == "current-version-missing" }.map { finding in
-            var match = LintMatch("", nil, nil, finding.message, remedy: finding.remedy)
+            var match = LintMatch("", nil, nil, finding.message, remedy: finding.advice)
             match.line = (finding.place, 1)
             return match
         } + subject.releases.compactMap { noLongerNamed($0, subject) }.prefix(1)

@@ -24,16 +24,9 @@ enum PlanRules {
             let isOfModel = code(of: finding) != whole && !["stage-missing", "checksum-twice"].contains(finding.code)
             let (entity, member) = isOfModel ? LintMatch.parts(of: finding.place) : (nil, nil)
             var match = LintMatch(
-                isOfModel ? "" : finding.place, entity, member, finding.message, remedy: finding.remedy)
+                isOfModel ? "" : finding.place, entity, member, finding.message, remedy: finding.advice)
             match.severity = finding.severity
             return match
         }
-    }
-}
-
-extension String {
-    /// The text with Swift for the attributes of a model's XML.
-    var inSwift: String {
-        replacing(#/: [a-zA-Z]+="YES"/#, with: "").replacing(#/[a-zA-Z]+="([^"]*)"/#) { $0.output.1 }
     }
 }

@@ -10,7 +10,7 @@ enum ShapeRules {
             var match = LintMatch(
                 version?.name ?? "", place.entity, place.member, "\(finding.message) (\(finding.code))",
                 remedy: finding.remedy.isEmpty
-                    ? "Check that Moult may leave it out; if Core Data reads it, report it." : finding.remedy)
+                    ? "Check that Moult may leave it out; if Core Data reads it, report it." : finding.advice)
             match.severity = finding.severity
             if let line = place.line { match.line = (place.file, line) }
             return match
@@ -38,7 +38,7 @@ enum ShapeRules {
     static func references(_ version: LintVersion) -> [LintMatch] {
         let model = version.model
         var matches: [LintMatch] = []
-        func add(_ entity: String?, _ member: String?, _ message: String, _ remedy: String) {
+        func add(_ entity: String?, _ member: String?, _ message: String, _ remedy: Remedy) {
             matches.append(LintMatch(version.name, entity, member, message, remedy: remedy))
         }
         for entity in model.entities {
@@ -46,7 +46,7 @@ enum ShapeRules {
             func isKnown(_ name: String) -> Bool {
                 known.contains(name) || name.split(separator: ".").first.map { known.contains(String($0)) } == true
             }
-            let remedy = "Name a property of \(entity.name), or remove it."
+            let remedy: Remedy = "Name a property of \(entity.name), or remove it."
             for index in entity.fetchIndexes {
                 for case .property(let name) in index.elements.map(\.subject) where !isKnown(name) {
                     add(
@@ -99,7 +99,7 @@ enum ShapeRules {
         return ModelFault.errors(inSource: file).filter { $0.kind != .reference }.map { fault in
             var match = LintMatch(
                 version.name, nil, nil, fault.message,
-                remedy: "Correct it; moult compile MODEL --dry-run lists every such error.")
+                remedy: "Correct it; \(.compile, .anyModel, .dryRun) lists every such error.")
             match.line = (fault.file, fault.line)
             return match
         }
@@ -130,7 +130,9 @@ enum ShapeRules {
                 version.name, entity, relationship.name,
                 "\(own) and its inverse \(other) both have the delete rule Cascade. Deleting one object deletes every "
                     + "object that is connected with it.",
-                remedy: "Choose Nullify for the end that does not own the other: deletionRule=\"Nullify\".")
+                remedy:
+                    "Choose Nullify for the end that does not own the other: \(markup: "deletionRule=\"Nullify\"", "Nullify")."
+            )
         } + cascadeCycles(version)
     }
 
@@ -213,7 +215,9 @@ enum ShapeRules {
                 LintMatch(
                     version.name, entity.name, name,
                     "\(entity.name).\(name) has the name of a property of NSManagedObject or NSObject.",
-                    remedy: "Rename it in a new version, with the renaming identifier elementID=\"\(name)\".")
+                    remedy:
+                        "Rename it in a new version, with the renaming identifier \(markup: "elementID=\"\(name)\"", name)."
+                )
             }
         }
     }

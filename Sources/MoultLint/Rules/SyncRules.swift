@@ -27,8 +27,8 @@ enum SyncRules {
                 version.name, entity, attribute.name,
                 "\(entity).\(attribute.name) is required and has no default value. With CloudKit, an attribute is "
                     + "optional or has a default value.",
-                remedy: "Make it optional: optional=\"YES\"."
-                    + (example.map { " Or give it a default value, such as \($0.text)." } ?? ""),
+                remedy: "Make it optional\(markup: ": optional=\"YES\"", "")."
+                    + (example.map { " Or give it a default value, such as \(markup: $0.text, $0.value)." } ?? ""),
                 edit: .init(("optional", "YES")))
         }
     }
@@ -38,7 +38,7 @@ enum SyncRules {
             LintMatch(
                 version.name, entity, relationship.name,
                 "\(entity).\(relationship.name) is required. With CloudKit, every relationship is optional.",
-                remedy: "Make it optional: optional=\"YES\".", edit: .init(("optional", "YES")))
+                remedy: "Make it optional\(markup: ": optional=\"YES\"", "").", edit: .init(("optional", "YES")))
         }
     }
 
@@ -80,7 +80,7 @@ enum SyncRules {
                 "\(entity).\(attribute.name) is of type \(attribute.type.name), which CloudKit does not support.",
                 remedy: attribute.type == .objectID
                     ? "Use a relationship, or store the URI of the object as URI."
-                    : "Give it a type, or make it transient: transient=\"YES\".",
+                    : "Give it a type, or make it transient\(markup: ": transient=\"YES\"", "").",
                 edit: attribute.type == .objectID ? nil : .init(("transient", "YES")))
         }
     }

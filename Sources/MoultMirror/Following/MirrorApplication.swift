@@ -4,7 +4,7 @@ import MoultSQLite
 import MoultStore
 
 /// The changes that a step of a mirror has written to the store that follows, counted.
-package struct MirrorChanges: Sendable, Equatable {
+package struct MirrorChanges: Sendable, Hashable {
     package var inserted: Int64 = 0
     package var updated: Int64 = 0
     package var deleted: Int64 = 0

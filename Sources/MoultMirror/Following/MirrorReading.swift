@@ -4,16 +4,6 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// The means by which a step of a mirror knows what was written.
-package enum MirrorMeans: String, Sendable {
-    /// The transactions of persistent history since the last step.
-    case history
-    /// A scan of keys and lock counters of both stores.
-    case scan
-    /// Every row was compared.
-    case comparison
-}
-
 /// Finds what was written to the store that is followed, and makes of it what it is in the other version: in a database
 /// of its own, from one moment of the store.
 struct MirrorReading {
@@ -146,8 +136,8 @@ struct MirrorReading {
         MigrationError(
             .mirrorDiverged, "The store that follows is ahead of the one that it follows. \(fact)", place: fact,
             remedy:
-                "The store may have been restored to an older state. moult mirror sync --overwrite makes the other "
-                + "one follow it; moult mirror stop keeps both unchanged.")
+                "The store may have been restored to an older state. \(.syncMirror, .overwrite) makes the other "
+                + "one follow it; \(.stopMirror) keeps both unchanged.")
     }
 
     // MARK: - Making the rows

@@ -4,16 +4,6 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// The result of one step of a mirror.
-package struct MirrorOutcome: Sendable, Equatable {
-    package var means: MirrorMeans
-    /// Rows of the store that follows.
-    package var changes: MirrorChanges
-    /// The reason why every row had to be compared, in a sentence; nil if that was not so, or was wished for.
-    package var reason: String?
-    package var seconds: Double
-}
-
 extension StoreMirror {
     /// Takes over what was written since the last time.
     ///
@@ -24,7 +14,7 @@ extension StoreMirror {
     ///   - all: compare every row, whatever history and counters say.
     ///   - overwriting: give up what something else has written to the store that follows.
     /// - Throws: `locked`, `fileNotFound`, `mirrorDiverged`; `dataConflict` if rows do not fit the other version.
-    package mutating func synchronise(all: Bool = false, overwriting: Bool = false) throws -> MirrorOutcome {
+    package mutating func synchronise(all: Bool = false, overwriting: Bool = false) throws -> MirrorSync {
         let route = try route()
         let all = all || overwriting || record.comparesAll
         let outcome = try locked {
@@ -45,7 +35,7 @@ extension StoreMirror {
     func follow(
         _ route: MirrorRoute, reading source: String, in folder: String, all: Bool, overwriting: Bool,
         fresh: String? = nil
-    ) throws -> MirrorOutcome {
+    ) throws -> MirrorSync {
         let start = system.monotonicNanoseconds
         try checkCancelled()
         let mark = try checkReplica(route, overwriting: overwriting)
@@ -69,7 +59,7 @@ extension StoreMirror {
         try bringFiles(of: step, route)
         let changes = try write(step, route, mark)
         noteSeen(route.replica)
-        return MirrorOutcome(
+        return MirrorSync(
             means: step.means, changes: changes, reason: reason,
             seconds: system.seconds(since: start))
     }

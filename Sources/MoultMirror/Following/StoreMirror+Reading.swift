@@ -29,7 +29,7 @@ extension StoreMirror {
         MigrationError(
             .unsupported, "What is written to the second store cannot be copied to the first. \(reason)",
             place: record.second,
-            remedy: "Use the second store; moult mirror stop ends the mirror.")
+            remedy: "Use the second store; \(.stopMirror) ends the mirror.")
     }
 
     func readParts(

@@ -1,12 +1,13 @@
 import MoultEngine
 import MoultModel
+import MoultReport
 import MoultSystem
 
 /// The record of a mirror in the sidecar of the mirrored store, `mirror.json`: which stores, which mapping, and which
 /// of the two is written to by apps.
 ///
 /// It does not hold the progress of the mirror: the store that follows keeps that itself (``MirrorMark``).
-package struct MirrorRecord: Sendable, Equatable {
+package struct MirrorRecord: Sendable, Hashable {
     package enum State: String, Sendable {
         /// The second store is being made; whoever finds this has found a start that died.
         case starting
@@ -34,14 +35,23 @@ package struct MirrorRecord: Sendable, Equatable {
     package var isOneWay = false
     /// The changes that cannot be undone after the cut-over, in sentences.
     package var losses: [String] = []
-    /// The caller's input for finding the model and the mapping, for the next call.
-    package var input: [String: String] = [:]
+    /// The request that the mirror was begun with, by which the next call finds the model and the mapping.
+    package var request: StoreRequest
     /// The configuration that the stores hold; nil where they hold all entities.
     package var configuration: String?
 }
 
 extension MirrorRecord {
     var part: StorePart { configuration.map(StorePart.configuration) ?? .whole }
+
+    /// The record as an answer, without what only Moult needs.
+    package var document: JSONValue {
+        [
+            "format": 1, "mirror": .string(identifier), "state": .string(state.rawValue), "second": .string(second),
+            "from": .string(from), "to": .string(to), "startedAt": .string(startedAt), "isOneWay": .bool(isOneWay),
+            "losses": JSONValue(losses),
+        ]
+    }
 }
 
 // MARK: - On the disk
@@ -53,7 +63,7 @@ extension MirrorRecord {
         guard try system.exists(sidecar.mirror) else { return nil }
         let json = try JSONValue(
             parsing: system.read(sidecar.mirror, as: .metadataInvalid), place: sidecar.mirror, code: .metadataInvalid)
-        guard let record = MirrorRecord(json) else {
+        guard let record = try MirrorRecord(json, of: sidecar) else {
             throw MigrationError(
                 .metadataInvalid, "The format of the mirror's record is not known to this version of Moult.",
                 place: sidecar.mirror, remedy: "Use the version of Moult that wrote it.")
@@ -62,7 +72,7 @@ extension MirrorRecord {
     }
 
     func write(_ sidecar: Sidecar, _ system: any System) throws {
-        try system.writeAtomically(Array((json.indented + "\n").utf8), to: sidecar.mirror, sidecar.rights)
+        try system.writeAtomically(Array((try json.indented + "\n").utf8), to: sidecar.mirror, sidecar.rights)
     }
 
     static func remove(_ sidecar: Sidecar, _ system: any System) throws {
@@ -71,31 +81,47 @@ extension MirrorRecord {
     }
 
     private var json: JSONValue {
-        .object([
-            .init("format", .integer(1)), .init("mirror", .string(identifier)), .init("state", .string(state.rawValue)),
-            .init("second", .string(second)), .init("uuid", .string(uuid)), .init("from", .string(from)),
-            .init("to", .string(to)), .init("plan", .string(plan)), .init("startedAt", .string(startedAt)),
-            .init("comparesAll", .bool(comparesAll)), .init("isOneWay", .bool(isOneWay)),
-            .init("losses", .array(losses.map(JSONValue.string))), .init("configuration", JSONValue(configuration)),
-            .init(
-                "input",
-                .object(input.sorted { $0.key < $1.key }.map { .init($0.key, .string($0.value)) })),
-        ])
+        get throws {
+            .object([
+                .init("format", .integer(1)), .init("mirror", .string(identifier)),
+                .init("state", .string(state.rawValue)),
+                .init("second", .string(second)), .init("uuid", .string(uuid)), .init("from", .string(from)),
+                .init("to", .string(to)), .init("plan", .string(plan)), .init("startedAt", .string(startedAt)),
+                .init("comparesAll", .bool(comparesAll)), .init("isOneWay", .bool(isOneWay)),
+                .init("losses", .array(losses.map(JSONValue.string))), .init("configuration", JSONValue(configuration)),
+                .init("request", try request.document),
+            ])
+        }
     }
 
-    private init?(_ json: JSONValue) {
+    private init?(_ json: JSONValue, of sidecar: Sidecar) throws {
         guard json["format"]?.integer == 1, let identifier = json["mirror"]?.string,
             let state = json["state"]?.string.flatMap(State.init), let second = json["second"]?.string,
             let uuid = json["uuid"]?.string, let from = json["from"]?.string, let to = json["to"]?.string,
             let plan = json["plan"]?.string, let startedAt = json["startedAt"]?.string,
-            case .object(let members)? = json["input"]
+            let request = try json["request"].map({ try StoreRequest($0, place: sidecar.mirror) })
+                ?? json["input"]?.members.map({ StoreRequest(words: $0, of: sidecar.store, into: second) })
         else { return nil }
         self.init(
             identifier: identifier, state: state, second: second, uuid: uuid, from: from, to: to, plan: plan,
             startedAt: startedAt, comparesAll: json["comparesAll"] == .bool(true),
             isOneWay: json["isOneWay"] == .bool(true), losses: json["losses"]?.array?.compactMap(\.string) ?? [],
-            input: Dictionary(
-                members.compactMap { member in member.value.string.map { (member.key, $0) } },
-                uniquingKeysWith: { first, _ in first }), configuration: json["configuration"]?.string)
+            request: request, configuration: json["configuration"]?.string)
+    }
+}
+
+extension StoreRequest {
+    /// The request of a record of an earlier version of Moult, which has the words of the command line.
+    fileprivate init(words: [JSONValue.Member], of store: String, into second: String) {
+        func word(_ name: String) -> String? { words.first { $0.key == name }?.value.string }
+        var options = RunOptions()
+        (options.isExperimental, options.allowsCloudKit) = (word("experimental") != nil, word("cloudkit") != nil)
+        if word("accept-losses") != nil { options.acceptedLosses = .all }
+        let models = word("model").map { path in
+            Models(
+                path: path, order: word("order")?.split(separator: ",").map(String.init), answers: word("answers"),
+                mappings: word("mapping").map { [$0] } ?? [])
+        }
+        self.init(store, to: word("to"), .migrateInto(second), options, models: models)
     }
 }

@@ -21,7 +21,7 @@ extension StoreMirror {
         guard record.state == .mirroring else {
             throw MigrationError(
                 .usage, "The cut-over is done: apps write to the second store.", place: store,
-                remedy: "Undo it with --undo, or end the mirror.")
+                remedy: "Undo it with \(option: .undo), or end the mirror.")
         }
         let route = try forward()
         let back = route.mapping.map { MirrorReversal($0, from: route.from.model, to: route.to.model) }
@@ -102,7 +102,7 @@ extension StoreMirror {
             isAll ? "Nothing that is written to the second store could be copied back" : "This could not be copied back"
         return MigrationError(
             .unsupported, "\(what): \(losses.joined(separator: " "))", place: record.second,
-            remedy: "Pass --accept-losses to cut over anyway.")
+            remedy: "Pass \(option: .acceptLosses) to cut over anyway.")
     }
 
     /// Brings the follower up to date, verifies it equal, and has the store that was followed so far follow from here.
@@ -118,7 +118,7 @@ extension StoreMirror {
                     .verificationFailed,
                     "The two stores differ" + (result.obstacle.map { ": \($0)" } ?? "") + " in "
                         + (result.differences.map(\.table) + result.others).joined(separator: ", ") + ".",
-                    place: route.replica, remedy: "moult mirror verify shows the differences. Nothing was changed.")
+                    place: route.replica, remedy: "\(.verifyMirror) shows the differences. Nothing was changed.")
             }
         }
         guard try facts(of: route.primary) == before else {

@@ -5,31 +5,6 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-/// The result of the full comparison of a mirror.
-package struct MirrorVerification: Sendable, Equatable {
-    /// The outcome of the step before the comparison; nil if the store that follows could not be brought up to date.
-    package var outcome: MirrorOutcome?
-    /// The reason why the store that follows could not be brought up to date; nil if it could.
-    package var obstacle: String?
-    package var differences: [Difference]
-    /// Other things that differ: tables and indexes by name, metadata by key, files of external data.
-    package var others: [String]
-    /// The rows of the fresh migration that were compared.
-    package var rows: Int64
-
-    package var isEqual: Bool { obstacle == nil && differences.isEmpty && others.isEmpty }
-
-    package struct Difference: Sendable, Equatable {
-        package var table: String
-        /// Rows that only a fresh migration has, or has so.
-        package var missing: Int64
-        /// Rows that only the store that follows has, or has so.
-        package var surplus: Int64
-        /// The first keys of either.
-        package var keys: [Int64]
-    }
-}
-
 extension StoreMirror {
     /// Brings the store that follows up to date, and compares it with what a fresh migration of the other gives, value
     /// by value.
@@ -48,7 +23,7 @@ extension StoreMirror {
         try checkPrimary(snapshot(of: still), route)
         try copy(still, besideDataOf: route.primary, to: fresh)
         try migrate(fresh, by: route)
-        var outcome: MirrorOutcome?
+        var outcome: MirrorSync?
         var obstacle: String?
         do {
             outcome = try follow(

@@ -38,7 +38,7 @@ package struct CompiledModel: Sendable {
         guard !source.files.contains(where: { [.compiled, .optimised].contains($0.form) }) else {
             throw MigrationError(
                 .usage, "The model is compiled already.", place: path,
-                remedy: "Give its source, or write one with moult decompile.")
+                remedy: "Give its source, or write one with \(.decompile).")
         }
         let outcomes = try source.files.concurrentMap { try Outcome(compiling: $0, module: module, compiler: compiler) }
         let faults = outcomes.flatMap(\.faults)

@@ -14,7 +14,7 @@ extension ModelLock {
                 Finding(
                     code: "model-not-locked", severity: .note, place: Self.path(besideModelAt: modelPath),
                     message: "The lock file has no entry for \(modelPath.fileName).",
-                    remedy: "Run moult lock when its versions are released.")
+                    remedy: "Run \(.lock) when its versions are released.")
             ]
         }
         let current = (try? versions.concurrentMap(Version.init)) ?? []
@@ -31,7 +31,7 @@ extension ModelLock {
                 Finding(
                     code: "version-not-locked", severity: .note, place: place,
                     message: "The version \(version.name) is not locked.",
-                    remedy: "Run moult lock when it is released.")
+                    remedy: "Run \(.lock) when it is released.")
             }
     }
 

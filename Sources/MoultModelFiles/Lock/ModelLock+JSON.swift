@@ -55,7 +55,7 @@ extension ModelLock {
                 if !isLater { error.message = "The lock file has an unresolved merge conflict." }
             }
             if isLater { throw error }
-            error.remedy = "Restore the lock file from version control, or remove it and run moult lock."
+            error.advice = "Restore the lock file from version control, or remove it and run \(.lock)."
             throw error
         }
     }

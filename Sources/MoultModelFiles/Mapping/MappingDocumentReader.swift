@@ -163,7 +163,7 @@ struct MappingDocumentReader {
         } catch let error as MigrationError {
             throw MigrationError(
                 error.code, error.message, place: "\(document.place(of: object)): \(key): \(error.place)",
-                remedy: error.remedy)
+                remedy: error.advice)
         }
     }
 

@@ -206,6 +206,6 @@ extension MigrationError {
                 ?? "It cannot be read which version of the model is the current one.", place: marker,
             remedy:
                 "Restore the file, or choose the current version in Xcode again. Where the version is named, as with "
-                + "--to, the file is not needed.", cause: cause.isEmpty ? nil : cause)
+                + "\(option: .to(nil)), the file is not needed.", cause: cause.isEmpty ? nil : cause)
     }
 }

@@ -19,16 +19,17 @@ package struct DefaultExample: Sendable {
     package var text: String { "\(name)=\"\(value)\"" }
 
     /// Returns instructions to correct a required attribute without a default value in a model file, or by an answer.
-    static func detail(of attribute: AttributeDescription, at place: String) -> String {
+    static func detail(of attribute: AttributeDescription, at place: String) -> Remedy {
         guard let example = DefaultExample(for: attribute) else {
             return value(for: attribute.type) == nil
                 ? "In a model file, type \(attribute.type.name) has no default value, so set optional=\"YES\"."
                 : "In a model file, that is defaultValueString with a value that the validation rules allow, or "
                     + "optional=\"YES\"."
         }
-        let choice = "\(place)=value:\(example.value)".shellQuoted
-        return "In a model file, that is \(example.text) or optional=\"YES\". To give the existing objects one value "
-            + "for this once, run moult answer MODEL --set \(choice)."
+        return """
+            In a model file, that is \(example.text) or optional="YES". To give the existing objects one value for this \
+            once, run \(.answer, .anyModel, .set("\(place)=value:\(example.value)")).
+            """
     }
 
     private static func value(for type: AttributeType) -> String? {

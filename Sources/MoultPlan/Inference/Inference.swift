@@ -44,7 +44,7 @@ struct Inference {
 
     /// Adds a reason, once for a place.
     mutating func refuse(
-        _ reason: Refusal.Reason, _ place: String, _ message: String, remedy: String, detail: String = ""
+        _ reason: Refusal.Reason, _ place: String, _ message: String, remedy: String, detail: Remedy = ""
     ) {
         guard spokenOf.insert(reason.rawValue + " " + place).inserted else { return }
         let refusal = Refusal(reason: reason, place: place, message: message, remedy: remedy, detail: detail)

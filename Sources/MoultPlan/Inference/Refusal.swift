@@ -18,10 +18,10 @@ package struct Refusal: Sendable, Hashable {
     /// The remedy, in words that hold for a model in files and in code alike.
     package var remedy: String
     /// The way to do it in a model file and on the command line; empty if there is nothing to add.
-    package var detail = ""
+    package var detail: Remedy = ""
 
     /// The remedy for a model in files, with ``detail``.
-    package var wholeRemedy: String { detail.isEmpty ? remedy : "\(remedy) \(detail)" }
+    package var wholeRemedy: Remedy { detail.isEmpty ? Remedy(remedy) : "\(remedy) \(detail)" }
 
     package var finding: Finding {
         Finding(code: reason.rawValue, severity: .error, place: place, message: message, remedy: wholeRemedy)
@@ -38,13 +38,12 @@ extension MigrationError {
             remedy: "Make these changes inferable, or register a mapping or a custom stage from \(from) to \(to).")
     }
 
-    private static func example(_ questions: [Question]) -> String {
-        guard let question = questions.first, let answer = question.answers.first else { return "" }
+    private static func example(_ questions: [Question]) -> [Remedy.Setting] {
+        guard let question = questions.first, let answer = question.answers.first else { return [] }
         // Where several versions ask about one place.
-        let versions =
-            questions.count { $0.place == question.place } > 1
-            ? " --from \(question.from.shellQuoted) --to \(question.to.shellQuoted)" : ""
-        return "\(versions) --set \("\(question.place)=\(answer.choice)".shellQuoted)"
+        let versions: [Remedy.Setting] =
+            questions.count { $0.place == question.place } > 1 ? [.from(question.from), .to(question.to)] : []
+        return versions + [.set("\(question.place)=\(answer.choice)")]
     }
 
     /// All questions at once, each with its evidence and its answers.
@@ -54,8 +53,9 @@ extension MigrationError {
         return MigrationError(
             .question, "\(count) not answered, and Moult does not guess.\(texts)\n",
             place: questions.first?.place ?? "",
-            remedy:
-                "Set renaming identifiers in the model, or answer each question, such as: moult answer MODEL"
-                + example(questions))
+            remedy: """
+                Set renaming identifiers in the model, or answer each question, such as: \
+                \(.answer, with: [.anyModel] + example(questions))
+                """)
     }
 }

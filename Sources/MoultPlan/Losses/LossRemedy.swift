@@ -12,8 +12,8 @@ package struct LossRemedy {
         self.model = model
     }
 
-    package var text: String {
-        "\(code) \(isCarriedByCode ? "Or" : "Then") accept the loss: acceptedLosses = [\"\(loss.place)\"], or --accept-losses on the command line."
+    package var advice: Remedy {
+        "\(code) \(isCarriedByCode ? "Or" : "Then") accept the loss: \(permit: .loss(loss.place))."
     }
 
     /// Whether the code makes the loss one that needs no acceptance. What code makes of whole objects is not known.

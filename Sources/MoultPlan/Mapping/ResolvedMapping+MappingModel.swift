@@ -15,7 +15,7 @@ extension ResolvedMapping {
         if let first = faults.first {
             throw MigrationError(
                 .cannotInfer, "The mapping model cannot run: \(faults.map(\.message).joined(separator: " "))",
-                place: first.place, remedy: first.remedy)
+                place: first.place, remedy: first.advice)
         }
         for entityMapping in mapping.entityMappings {
             guard let policy = entityMapping.entityMigrationPolicyClassName, !policies.contains(policy) else {

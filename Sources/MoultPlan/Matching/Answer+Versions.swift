@@ -22,8 +22,9 @@ extension Answer {
             .usage,
             "The answer \(json) does not identify its stores: other stores have versions of the same names.",
             place: place,
-            remedy: "Record it again, with the hashes of these two: moult answer MODEL --set "
-                + "\("\(place)=\(choice)".shellQuoted)")
+            remedy: """
+                Record it again, with the hashes of these two: \(.answer, .anyModel, .set("\(place)=\(choice)"))
+                """)
     }
 }
 

@@ -100,7 +100,7 @@ extension Answer {
         MigrationError(
             .usage, "The answer \(json) fits no question: \(reason).", place: place,
             remedy:
-                "Remove it with moult answer MODEL --forget \(place.shellQuoted), or correct it in the answers file."
+                "Remove it with \(.answer, .anyModel, .forget(place)), or correct it in the answers file."
         )
     }
 }

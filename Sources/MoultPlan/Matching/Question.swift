@@ -53,23 +53,29 @@ package struct Question: Sendable, Hashable {
     }
 
     /// The change to make in a model file, and the way to answer.
-    package var remedy: String {
-        let choices = answers.map { "--set " + "\(place)=\($0.choice)".shellQuoted }
+    package var remedy: Remedy {
+        let choices = answers.map { Remedy.Setting.set("\(place)=\($0.choice)") }
+        /// The first as a whole command, the others as what to put in its place.
+        func answering(_ choices: some Sequence<Remedy.Setting>) -> Remedy {
+            let all = Array(choices)
+            guard let first = all.first else { return "\(.answer, .anyModel) " }
+            return all.dropFirst().reduce("\(.answer, .anyModel, first)") { "\($0), or \(option: $1)" }
+        }
         let old = candidates.first?.name ?? ""
         switch kind {
         case .rename:
             let names = candidates.map(\.name).joined(separator: " or ")
-            let renamed = choices.dropLast().joined(separator: ", or ")
-            return "If it was \(names), set the renaming identifier: elementID=\"\(old.escapedForXML)\", or run moult "
-                + "answer MODEL \(renamed). If it is new, run moult answer MODEL \(choices.last ?? "")."
+            return """
+                If it was \(names), set the renaming identifier: \(markup: "elementID=\"\(old.escapedForXML)\"", old), or run \
+                \(answering(choices.dropLast())). If it is new, run \(answering(choices.suffix(1))).
+                """
         case .ambiguousIdentifier:
-            return "Set elementID to the name in the version before, or run moult answer MODEL "
-                + choices.joined(separator: ", or ") + "."
+            return "Set elementID to the name in the version before, or run \(answering(choices))."
         case .conversion:
             let (what, part) = isOfLinks ? ("links", "relationship") : ("values", "attribute of the new type")
             return "To keep the \(what), leave \(old) as it was, add a new \(part), and fill it in a custom stage or a "
-                + "mapping model. If the \(what) may go, run moult answer MODEL \(choices.joined(separator: ", or "))."
-        case .returned: return "Run moult answer MODEL \(choices.joined(separator: ", or "))."
+                + "mapping model. If the \(what) may go, run \(answering(choices))."
+        case .returned: return "Run \(answering(choices))."
         }
     }
 }

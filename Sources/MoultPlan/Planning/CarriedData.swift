@@ -39,7 +39,7 @@ package struct CarriedData: Sendable, Equatable {
             throw MigrationError(
                 questions.isEmpty ? .cannotInfer : .question,
                 "\(edge.from) to \(edge.to): \(questions.first?.sentence ?? refusals.first?.message ?? "")",
-                remedy: questions.first?.finding.remedy ?? refusals.first?.wholeRemedy ?? "")
+                remedy: questions.first?.finding.advice ?? refusals.first?.finding.advice ?? "")
         }
         code += edge.steps.map(\.name)
     }

@@ -137,8 +137,8 @@ extension ModelChange {
     }
 
     /// The remedy for a loss, or for rows that may not fit.
-    package var remedy: String {
-        let declared = "declare the loss in moult.json: \"acceptedLosses\": [\"\(place)\"]."
+    package var remedy: Remedy {
+        let declared: Remedy = "declare the loss in moult.json: \"acceptedLosses\": [\"\(place)\"]."
         switch kind {
         case .entityRemoved:
             return "If its objects are still needed, keep the entity, or move them in a custom stage. Otherwise "
@@ -161,8 +161,8 @@ extension ModelChange {
             return "Leave it optional, or give every object a value: a default value for an attribute, a custom stage "
                 + "for a relationship."
         case .constraintAdded:
-            return "Remove duplicates in a custom stage before this version, or in the app before the release. moult "
-                + "plan STORE --model MODEL counts them in a store."
+            return "Remove duplicates in a custom stage before this version, or in the app before the release. "
+                + "\(.plan, .anyStore, .model("MODEL")) counts them in a store."
         case .abstract:
             return "Delete its objects or give them another entity in a custom stage, or leave it concrete."
         case .valueTransformer, .valueClass:

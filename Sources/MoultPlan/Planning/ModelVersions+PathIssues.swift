@@ -34,11 +34,11 @@ extension ModelVersions {
             let returned = path.questions.filter { $0.kind == .returned }.map(\.finding)
             return path.findings.filter { $0.severity == .error } + returned
         } catch {
-            return [issue(error.code.description, error.place, error.message, error.remedy)]
+            return [issue(error.code.description, error.place, error.message, error.advice)]
         }
     }
 
-    private func issue(_ code: String, _ place: String, _ message: String, _ remedy: String) -> Finding {
+    private func issue(_ code: String, _ place: String, _ message: String, _ remedy: Remedy) -> Finding {
         Finding(code: code, severity: .error, place: place, message: message, remedy: remedy)
     }
 }

@@ -64,36 +64,4 @@ public struct RunOptions: Sendable, Hashable, Codable {
         options.isSequential = isSequential
         return Migrator(options: options, system: system)
     }
-
-    /// - Throws: `usage` for options that exclude each other.
-    package func check() throws {
-        let others = [
-            ("isInPlace", isInPlace), ("defersWork", defersWork), ("makesRoom", makesRoom),
-            ("stopsAtEachVersion", stopsAtEachVersion),
-        ]
-        let excluded: (String, String)? =
-            if budget != nil, let other = others.first(where: \.1) {
-                ("budget", other.0)
-            } else if isInPlace, stopsAtEachVersion {
-                ("isInPlace", "stopsAtEachVersion")
-            } else if isInPlace, normalises {
-                ("isInPlace", "normalises")
-            } else {
-                nil
-            }
-        guard let excluded else { return }
-        throw MigrationError(
-            .usage, "The options \(excluded.0) and \(excluded.1) exclude each other.", remedy: "Set only one of them.")
-    }
-
-    /// - Throws: `usage` for an option that makes no sense for a migration into another file.
-    package func checkInto() throws {
-        let others = [
-            ("budget", budget != nil), ("isInPlace", isInPlace), ("defersWork", defersWork), ("makesRoom", makesRoom),
-            ("stopsAtEachVersion", stopsAtEachVersion),
-        ]
-        guard let other = others.first(where: \.1) else { return }
-        throw MigrationError(
-            .usage, "A migration into another file does not take the option \(other.0).", remedy: "Do not set it.")
-    }
 }

@@ -86,7 +86,7 @@ package struct StoreModelCache: Sendable, Equatable {
             place: store, remedy: remedy)
     }
 
-    private static let remedy = "Name the model that made the store: --model PATH."
+    private static let remedy: Remedy = "Name the model that made the store: \(option: .model("PATH"))."
 
     /// Whether a version of that name can be written to a file.
     private static func isFileName(_ name: String) -> Bool {

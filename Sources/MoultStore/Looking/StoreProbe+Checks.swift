@@ -92,14 +92,14 @@ extension StoreProbe {
         if MappingModelFile.isMappingModel(path) {
             return notAStore(
                 path, "\(path) is a mapping model, not a store.",
-                remedy: "Name a store, and the mapping model with --mapping. "
-                    + "moult inspect \(path.shellQuoted) shows what it maps.")
+                remedy: "Name a store, and the mapping model with \(option: .mapping). "
+                    + "\(.inspect, .store(path)) shows what it maps.")
         }
         guard ModelBundle.isModel(path) else { return nil }
         return notAStore(
             path, "\(path) is a model, not a store.",
-            remedy: "Name a store, and the model with --model. "
-                + "moult hash \(path.shellQuoted) shows the model's versions.")
+            remedy: "Name a store, and the model with \(option: .model(nil)). "
+                + "\(.hash, .path(path)) shows the model's versions.")
     }
 
     private static func checkMagic(_ header: [UInt8], _ path: String) throws {
@@ -113,8 +113,8 @@ extension StoreProbe {
         if header.starts(with: Array("bplist".utf8)) || header.starts(with: Array("CoreData".utf8)) {
             throw notAStore(
                 path, "\(path) is a compiled model, another property list or a binary store, not a SQLite store.",
-                remedy: "Give a model the suffix .mom and name it with --model. Convert a binary store with Core Data "
-                    + "first.")
+                remedy: "Give a model the suffix .mom and name it with \(option: .model(nil)). Convert a binary store "
+                    + "with Core Data first.")
         }
         if header.starts(with: Array("<?xml".utf8)) {
             throw notAStore(
@@ -164,7 +164,7 @@ extension StoreProbe {
             remedy: "Name a store that Core Data or SwiftData made.")
     }
 
-    private static func notAStore(_ path: String, _ message: String, remedy: String = "Name a Core Data store.")
+    private static func notAStore(_ path: String, _ message: String, remedy: Remedy = "Name a Core Data store.")
         -> MigrationError
     {
         MigrationError(.notAStore, message, place: path, remedy: remedy)

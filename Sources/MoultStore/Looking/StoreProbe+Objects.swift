@@ -59,7 +59,7 @@ extension StoreProbe {
         guard let model = recognition.model else {
             throw MigrationError(
                 .modelNotFound, "The store contains no readable model.", place: path,
-                remedy: "Name the model that made it: --model PATH.")
+                remedy: "Name the model that made it: \(option: .model("PATH")).")
         }
         return try StoreLayout(actual: snapshot, model: model)
     }

@@ -45,7 +45,7 @@ extension StoreSnapshot {
             "This store \(level) is not as a store of level \(framework.number) would be: \(first.sentence)\(more)",
             place: first.place,
             remedy:
-                "Let the app migrate the store, or update Moult. moult salvage copies every object of the model into "
+                "Let the app migrate the store, or update Moult. \(.salvage) copies every object of the model into "
                 + "a new store of level \(framework.number), which can be migrated.")
     }
 }

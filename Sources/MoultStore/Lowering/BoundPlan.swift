@@ -97,7 +97,8 @@ package struct BoundPlan: Sendable {
         if let reason = target.hashes.uncertain.values.min(), !experimental {
             throw MigrationError(
                 .unsupported, "The version hash of the target is not certain: \(reason).", place: target.name,
-                remedy: "Pass --experimental to write Moult's best guess, which Core Data may refuse to open.")
+                remedy: "Pass \(option: .experimental) to write Moult's best guess, which Core Data may refuse to open."
+            )
         }
         self.target = target
         binding = Binding(snapshot)
@@ -262,7 +263,7 @@ package struct BoundPlan: Sendable {
         let all = errors.map { "\($0.place): \($0.message)" }.joined(separator: " ")
         return MigrationError(
             .dataConflict, "The store's rows do not fit the new version. \(all)", place: first.place,
-            remedy: first.remedy)
+            remedy: first.advice)
     }
 }
 

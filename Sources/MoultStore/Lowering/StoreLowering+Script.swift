@@ -69,7 +69,7 @@ extension StoreLowering {
         guard !reasons.isEmpty else { return }
         throw MigrationError(
             .unsupported, "This migration cannot run in place. \(reasons.joined(separator: " "))",
-            remedy: "Omit --in-place; then rows may be written.")
+            remedy: "Omit \(option: .inPlace); then rows may be written.")
     }
 
     // MARK: - Tables

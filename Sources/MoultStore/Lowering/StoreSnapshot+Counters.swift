@@ -31,7 +31,7 @@ extension StoreSnapshot {
             return Finding(
                 code: "key-counter", severity: .note, place: name,
                 message: "Z_PRIMARYKEY of the store \(fault). The migration sets the counter to \(highest).",
-                remedy: "moult repair sets the counter without a migration.")
+                remedy: "\(.repair) sets the counter without a migration.")
         }
     }
 }

@@ -30,8 +30,9 @@ package struct StoreMaker: Sendable {
         if let reason = version.hashes.uncertain.values.min(), !experimental {
             throw MigrationError(
                 .unsupported, "The version hash of this model is not certain: \(reason).", place: version.name,
-                remedy: "Remove the attribute, or pass --experimental to write Moult's best guess, which Core Data "
-                    + "may refuse to open.")
+                remedy:
+                    "Remove the attribute, or pass \(option: .experimental) to write Moult's best guess, which Core "
+                    + "Data may refuse to open.")
         }
         layout = try StoreLayout(
             model: version.model, framework: framework, history: history,

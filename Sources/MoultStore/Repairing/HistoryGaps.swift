@@ -73,7 +73,7 @@ package struct HistoryGaps: Sendable, Equatable {
     func requirePossible(in catalogue: Catalogue) throws {
         let taken = catalogue.strangers(named: Set(tables.map(\.name))).first
         guard let fault = lasting.first ?? taken.map(Finding.nameTaken) else { return }
-        throw MigrationError(.storeCorrupted, fault.message, place: fault.place, remedy: fault.remedy)
+        throw MigrationError(.storeCorrupted, fault.message, place: fault.place, remedy: fault.advice)
     }
 
     /// The findings of a migration about the gaps.
@@ -86,7 +86,7 @@ package struct HistoryGaps: Sendable, Equatable {
                 message:
                     "\(what) of persistent history is missing. The migration creates it, without its former contents.",
                 remedy: "An app that reads the history may miss changes. Restore a backup if that matters; otherwise "
-                    + "moult repair removes references to nothing.")
+                    + "\(.repair) removes references to nothing.")
         }
     }
 }

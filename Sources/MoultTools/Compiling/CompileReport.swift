@@ -78,7 +78,7 @@ extension CompileReport {
         guard !(path + "/").hasPrefix(source + "/") else {
             throw MigrationError(
                 .usage, "The output \(path) would be in the source.", place: path,
-                remedy: "Name a path outside of \(source) with --out.")
+                remedy: "Name a path outside of \(source) with \(option: .output).")
         }
         if !isRehearsal {
             try compiled.checkReplaced(path, system)

@@ -14,7 +14,9 @@ package enum OutputPath {
     ) throws -> String {
         let path = path ?? "."
         guard !path.isEmpty else {
-            throw MigrationError(.usage, "--out is empty.", remedy: "Name a path, or leave --out away for this folder.")
+            throw MigrationError(
+                .usage, String(advice: "\(option: .output) is empty."),
+                remedy: "Name a path, or leave \(option: .output) away for this folder.")
         }
         let given = Self.ending(of: path)
         if given == ending { return withoutSlashes(path) }

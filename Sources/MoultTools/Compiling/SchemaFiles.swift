@@ -58,7 +58,7 @@ package struct SchemaFiles {
                 guard old?.hashes.entities != version.hashes.entities else { continue }
                 throw MigrationError(
                     .wouldReplace, "The file contains another model that is called \(name). Nothing was written.",
-                    place: path, remedy: "Export to another folder, or pass --replace.")
+                    place: path, remedy: "Export to another folder, or pass \(option: .replace).")
             }
         }
     }

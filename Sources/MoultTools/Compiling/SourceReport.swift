@@ -125,7 +125,7 @@ package struct SourceReport: ToolAnswer {
             guard error.code == .question else { throw error }
             throw MigrationError(
                 .question, error.message, place: error.place,
-                remedy: "Give --model a folder that has only the two versions.")
+                remedy: "Give \(option: .model(nil)) a folder that has only the two versions.")
         }
     }
 
@@ -138,7 +138,7 @@ package struct SourceReport: ToolAnswer {
         guard replacing else {
             throw MigrationError(
                 .wouldReplace, "\(output) exists. Nothing was written.", place: output,
-                remedy: "Name another output, or pass --replace.")
+                remedy: "Name another output, or pass \(option: .replace).")
         }
         let isFolder = try system.status(of: output)?.kind == .folder && !system.isLink(output)
         let names: Set<String> = [

@@ -51,7 +51,7 @@ package struct NewProject: ToolAnswer {
             locks
                 ? "Locked \(Quantity.count(bundle.versions.count, "version")) in \(lockPath.printable)."
                 : "\(lockPath.printable) has the model already, and stays as it is.",
-            "Commit both files. Then run moult lint.",
+            String(advice: "Commit both files. Then run \(.lint)."),
         ]
     }
 

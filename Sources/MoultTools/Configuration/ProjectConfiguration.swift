@@ -46,7 +46,7 @@ package struct ProjectConfiguration: Sendable {
             } else if try system.isLink(path), try system.status(of: folder)?.owner == system.user {
                 throw MigrationError(
                     .usage, "\(path) is a link to a file that is not there.", place: path,
-                    remedy: "Correct or remove the link. --config none reads no configuration.")
+                    remedy: "Correct or remove the link. \(option: .config("none")) reads no configuration.")
             }
             guard folder != "/", try !system.exists(Path.join(folder, ".git")) else { return nil }
             folder = Path.folder(of: folder)

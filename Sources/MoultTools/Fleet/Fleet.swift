@@ -2,6 +2,7 @@ import MoultEngine
 import MoultFleet
 import MoultModel
 import MoultModelFiles
+import MoultReport
 import MoultSystem
 import MoultTransform
 import Synchronization
@@ -125,7 +126,7 @@ package struct Fleet {
         guard let purpose = try results.known(), purpose.manifest == manifest.digest else {
             throw MigrationError(
                 .backupNotFound, "There are no results of a run of this manifest.", place: results.path,
-                remedy: "Name the results folder of the run with --results.")
+                remedy: "Name the results folder of the run with \(option: .results).")
         }
         let command = command
         let work = FleetWork(verb: "rollback", isWriting: true, stateOfFailure: .rollbackFailed) { task in
@@ -133,7 +134,7 @@ package struct Fleet {
                 guard let backup = task.earlier?.backup else {
                     throw MigrationError(
                         .backupNotFound, "The run has made no backup of the store.", place: task.entry.path,
-                        remedy: "Use moult downgrade, or restore an older backup with moult backup restore.")
+                        remedy: "Use \(.downgrade), or restore an older backup with \(.restoreBackup).")
                 }
                 return ["rollback", task.entry.path, "--to", backup.folder, "--config", "none", "--json"]
             }
@@ -193,7 +194,7 @@ package struct Fleet {
         func stale(_ message: String) -> MigrationError {
             MigrationError(
                 .planStale, message, place: task.entry.path,
-                remedy: "Plan a fleet of it again, or give --retry changed if it is the right one.")
+                remedy: "Plan a fleet of it again, or give \(option: .retry("changed")) if it is the right one.")
         }
         if found.uuid != task.entry.uuid {
             throw stale("Another store is at the path than when the fleet was planned.")
@@ -219,13 +220,13 @@ package struct Fleet {
         else { return }
         guard task.attempts > 1 else { return result.differences.append("migrated") }
         result.wasDoneBefore = true
-        let runs = (try? Migrator().runs(of: task.entry.path)) ?? []
+        let runs = (try? RunOptions().migrator().runs(of: task.entry.path)) ?? []
         guard let run = runs.last(where: { $0.operation == .migrate && [.done, .recovered].contains($0.result) }),
             run.from == task.entry.version
         else { return }
         (result.from, result.to, result.rows) = (run.from, run.to, run.rows)
         if let name = run.backup {
-            let folder = run.backups ?? (try? Migrator().backups(of: task.entry.path).folder) ?? ""
+            let folder = run.backups ?? (try? RunOptions().migrator().backups(of: task.entry.path).folder) ?? ""
             result.backup = FleetResult.Backup(name: name, folder: Path.join(folder, name))
         }
     }
@@ -269,7 +270,7 @@ package struct Fleet {
         guard try versions().fleetDigest != manifest.modelDigest else { return }
         throw MigrationError(
             .planStale, "The model is not the one for which the fleet was planned.", place: option("model") ?? "",
-            remedy: "Plan again with moult fleet plan, or put the model back.")
+            remedy: "Plan again with \(.planFleet), or put the model back.")
     }
 }
 

@@ -43,7 +43,7 @@ extension FleetPlan.Summary {
             lines += ["", "\(style.red("refused")) \(group.version.printable): \(refusal.message.printable)"]
         }
         if !groups.isEmpty, groups.allSatisfy({ [.unknown, .unreadable].contains($0.state) }) {
-            lines.append("No store is of a version of the model. Check --model.")
+            lines.append(String(advice: "No store is of a version of the model. Check \(option: .model(nil))."))
         }
         return lines
     }

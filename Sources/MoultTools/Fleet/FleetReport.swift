@@ -83,15 +83,19 @@ package struct FleetReport: ToolAnswer {
         case .failures: lines.append("Too many stores failed. The same command continues.")
         case .canaryWaits:
             lines.append(
-                "The canary is done: \(canary.failures) of \(canary.stores) stores failed. "
-                    + "With --approve the others follow.")
+                String(
+                    advice: """
+                        The canary is done: \(canary.failures) of \(canary.stores) stores failed. With \
+                        \(option: .approve) the others follow.
+                        """))
         case .canaryFailed:
             lines.append(
                 style.red("The canary has failed: ") + "\(canary.failures) of \(canary.stores) stores. "
                     + "No other store was touched.")
         }
         if hasFailures {
-            lines.append("  → moult fleet status \(manifest.shellQuoted) says what failed and what to do next.")
+            lines.append(
+                String(advice: "  → \(.fleetStatus, .path(manifest)) says what failed and what to do next."))
         }
         return lines
     }

@@ -41,7 +41,7 @@ extension FleetStatus {
                     [
                         "state": .string(cause.state.rawValue), "code": .string(cause.code),
                         "count": JSONValue(cause.count), "example": .string(cause.example.path),
-                        "message": .string(cause.message), "remedy": .string(cause.remedy),
+                        "message": .string(cause.message), "remedy": .string(cause.remedy.text()),
                     ]
                 }),
             "slowest": .array(
@@ -89,7 +89,7 @@ extension FleetStatus {
                     + cause.message.printableLines,
                 "  " + style.dim("for example \(cause.example.path.printable)"),
             ]
-            if !cause.remedy.isEmpty { lines.append("  " + style.bold("→") + " " + cause.remedy.printableLines) }
+            if !cause.remedy.isEmpty { lines.append("  " + style.bold("→") + " " + cause.remedy.text().printableLines) }
         }
         if let slow = slowest.first, slow.seconds > 0 {
             lines += ["", "Slowest: \(slow.path.printable), \(Quantity.duration(slow.seconds))."]
@@ -100,8 +100,11 @@ extension FleetStatus {
         let waitingCanaries = shards.filter { [.waiting, .failed].contains($0.canary?.state) }
         if let shard = waitingCanaries.first, let canary = shard.canary {
             lines.append(
-                "The canary \(canary.state == .failed ? "has failed" : "waits for approval"): "
-                    + "moult fleet run \(path.shellQuoted) --approve lets the other stores follow.")
+                String(
+                    advice: """
+                        The canary \(canary.state == .failed ? "has failed" : "waits for approval"): \
+                        \(.runFleet, .path(path), .approve) lets the other stores follow.
+                        """))
         }
         return lines
     }

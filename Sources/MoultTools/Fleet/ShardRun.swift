@@ -87,7 +87,7 @@ struct ShardRun {
     private var notFinished: MigrationError {
         MigrationError(
             .locked, "The canary of shard \(shard.index) is not finished.", place: shard.path,
-            remedy: "Run the fleet with --canary again first.")
+            remedy: "Run the fleet with \(option: .canary) again first.")
     }
 
     private func notApproved(_ canary: Canary?) -> MigrationError {
@@ -98,8 +98,8 @@ struct ShardRun {
         return MigrationError(
             .wouldReplace, "The canary of shard \(shard.index) \(what).", place: shard.path,
             remedy:
-                "Give --approve to work on the other stores, or undo it with moult fleet rollback. "
-                + "moult fleet status shows what became of it.")
+                "Give \(option: .approve) to work on the other stores, or undo it with \(.rollbackFleet). "
+                + "\(.fleetStatus) shows what became of it.")
     }
 }
 

@@ -91,7 +91,7 @@ package struct SlurmJobs {
                         "The results were not merged: Slurm has lost or cancelled a job. The same command submits what is left."
                     ]
                     : [])
-                + (end == nil ? [] : ["  → moult fleet status \(manifest.shellQuoted) shows the results."])
+                + (end == nil ? [] : [String(advice: "  → \(.fleetStatus, .path(manifest)) shows the results.")])
         }
     }
 }

@@ -68,7 +68,7 @@ package struct GenerationReport: ToolAnswer {
         guard replacing || String(decoding: old.prefix(1000), as: UTF8.self).contains(GeneratedFile.mark) else {
             throw MigrationError(
                 .wouldReplace, "\(path) was not generated. Nothing was written.", place: path,
-                remedy: "Name another folder with --out, or pass --replace.")
+                remedy: "Name another folder with \(option: .output), or pass \(option: .replace).")
         }
         return false
     }

@@ -3,6 +3,7 @@ import MoultLint
 import MoultModel
 import MoultModelFiles
 import MoultPlan
+import MoultReport
 import MoultStore
 import MoultSystem
 import MoultTransform
@@ -80,9 +81,9 @@ extension LintResult {
                 releases: try LintRelease.all(of: bundle, lock: request.lock, since: request.revision),
                 rows: try request.store.map {
                     try StoreRows(
-                        ofStore: $0, in: versions,
-                        options: .init(
-                            answers: models.answers, registered: plan == nil ? mappings : [],
+                        ofStore: $0,
+                        StoreSession.Context(
+                            versions, answers: models.answers, registered: plan == nil ? mappings : [],
                             registry: registry))
                 },
                 planFindings: plan?.findings, declarations: plan?.lintDeclarations ?? [:])

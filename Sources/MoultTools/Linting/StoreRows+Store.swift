@@ -1,14 +1,16 @@
 import MoultEngine
 import MoultLint
 import MoultModel
+import MoultReport
 import MoultStore
 
 extension StoreRows {
     /// The objects of a store, for the changes that concern them, and what a plan says of their values.
     ///
-    /// - Parameter options: of the plan; if there are open questions, there is none.
+    /// - Parameter context: that of the plan; if there are open questions, there is none.
     /// - Throws: `storeUnknown` for a store of another app, or of none of the versions.
-    package init(ofStore path: String, in versions: ModelVersions, options: PreparedMigration.Options) throws {
+    init(ofStore path: String, _ context: StoreSession.Context) throws {
+        let versions = context.versions
         let (version, counts) = try StoreProbe.read(path) { probe in
             let snapshot = try StoreSnapshot(probe.connection)
             let known = Set(versions.versions.flatMap { $0.model.entities.map(\.name) })
@@ -25,7 +27,10 @@ extension StoreRows {
             let counts = try snapshot.objectCounts(of: version.model, over: probe.connection)
             return (version.name, counts.compactMapValues { $0 })
         }
-        let prepared = try? PreparedMigration(path, versions: versions, options: options)
+        var context = context
+        // A released version that has changed is a finding of its own, and stands in the way of no plan here.
+        context.versions.findings = []
+        let prepared = (try? StoreSession(StoreRequest(path, .plan), context))?.prepared
         let losses = (try? prepared?.foreseenLosses()) ?? []
         self.init(
             version: version, counts: counts,

@@ -41,7 +41,7 @@ package struct LockReport: ToolAnswer {
         guard again || changes.isEmpty else {
             throw MigrationError(
                 .lockFileMismatch, changes.map(\.message).joined(separator: " "), place: path,
-                remedy: "Make the change in a new version; or pass --again if the version was never released.")
+                remedy: "Make the change in a new version; or pass \(option: .again) if the version was never released.")
         }
         try Self.pin(bundle)
     }
@@ -73,12 +73,12 @@ extension Finding {
         Finding(
             code: "current-version-not-locked", severity: .note, place: place,
             message: "The current version is \(current ?? "not named"); the lock file has \(locked).",
-            remedy: "Run moult lock when the version is released.")
+            remedy: "Run \(.lock) when the version is released.")
     }
 
     fileprivate static func noLockFile(_ path: String) -> Finding {
         Finding(
             code: "model-not-locked", severity: .warning, place: path, message: "There is no lock file.",
-            remedy: "Run moult lock when a version is released.")
+            remedy: "Run \(.lock) when a version is released.")
     }
 }

@@ -50,7 +50,7 @@ package final class QuarantineRestorer {
     }
 
     /// Puts back what can be, in one transaction.
-    package func run(_ entries: Entries) throws -> RestorationReport {
+    package func run(_ entries: Entries) throws -> RestorationResult {
         try store.writing(author: "Moult", contextName: "quarantine restore") {
             try entries { entry, object in
                 try checkpoint()
@@ -72,19 +72,19 @@ package final class QuarantineRestorer {
         return report
     }
 
-    private var report: RestorationReport {
-        var report = RestorationReport()
+    private var report: RestorationResult {
+        var report = RestorationResult()
         for candidate in candidates {
             if let reason = candidate.refusal {
                 report.refused.append(
                     .init(
-                        entry: candidate.entry, entityName: candidate.old.entityName, key: candidate.old.key,
+                        id: candidate.entry, entityName: candidate.old.entityName, key: candidate.old.key,
                         reason: reason))
             } else {
                 let isKept = candidate.id.key == candidate.old.key
                 report.restored.append(
                     .init(
-                        entry: candidate.entry, id: candidate.id, oldKey: isKept ? nil : candidate.old.key,
+                        id: candidate.entry, object: candidate.id, oldKey: isKept ? nil : candidate.old.key,
                         lostLinks: candidate.lostLinks))
             }
         }

@@ -18,7 +18,7 @@ extension QuarantinedObject {
                 throw MigrationError(
                     .dataConflict, "its \(member.key) cannot be read by the model",
                     place: "\(entity).\(member.key)",
-                    remedy: "Insert the object with the app; moult quarantine show prints its values.")
+                    remedy: "Insert the object with the app; \(.showQuarantine) prints its values.")
             }
             guard let value = ObjectDocumentValue(member.value) else {
                 throw MigrationError(

@@ -39,4 +39,15 @@ import Testing
         #expect(compared.isSubset(of: all), "\(compared.subtracting(all))")
         #expect(all.subtracting(compared) == alone)
     }
+
+    @Test func `a call that a case names is made by one`() throws {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path
+        let cases = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("UseCase+") }
+            .map { try String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8) }.joined()
+            .replacingOccurrences(of: "StoreMirror.", with: "")
+        let names = Set(UseCase.all.flatMap(\.calls)).compactMap { call in
+            call.prefix { $0 != "(" }.split(separator: ".").last.map(String.init)
+        }
+        #expect(names.filter { !cases.contains(".\($0)(") } == [])
+    }
 }

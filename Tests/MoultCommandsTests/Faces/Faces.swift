@@ -48,11 +48,25 @@ struct Faces {
             .filter { !$0.hasPrefix("INSERT INTO Z_METADATA") }.joined(separator: "\n")
     }
 
-    /// Expects the same rows in the copies of the faces that took part.
+    /// Expects the same rows in the copies of the faces that took part, and the same objects.
     func expectSameRows(withApp: Bool = false) throws {
         let rows = try Self.rows(tool.folder.path + "/app.sqlite")
         #expect(try Self.rows(library) == rows)
         if withApp { #expect(try Self.rows(app) == rows) }
+        try expectSameObjects(withApp: withApp)
+    }
+
+    /// Expects the same objects in the copies, as a program in Python reads them.
+    func expectSameObjects(withApp: Bool = false) throws {
+        let objects = try Self.objects(tool.folder.path + "/app.sqlite")
+        #expect(try Self.objects(library) == objects)
+        if withApp { #expect(try Self.objects(app) == objects) }
+    }
+
+    /// A line for each object of a store, by `Tests/Witness/dump.py`, which opens a copy.
+    static func objects(_ store: String) throws -> [String] {
+        let copy = try ScratchFolder()
+        return try Witness.lines(of: copy.copyStore(store))
     }
 
     // MARK: - Answers

@@ -71,9 +71,9 @@ extension UseCase {
                 [
                     "version": .string(report.version), "rows": .integer(report.rows), "whole": .bool(report.isWhole),
                     "read": .bool(report.isEverythingRead),
-                    // The library's notes begin with what the command line says as "versionBy".
-                    "notes": JSONValue(Array(report.notes.dropFirst())),
+                    "notes": JSONValue(report.notes), "remarks": JSONValue(report.remarks),
                 ])
+            #expect(report.reason?.contains(report.version) == true)
             let saved = [faces.folder, faces.tool.folder.path].map { $0 + "/saved.sqlite" }
             #expect(try Faces.rows(saved[0]) == Faces.rows(saved[1]))
         },

@@ -86,7 +86,7 @@ extension UseCase {
             faces.expectSame(
                 run,
                 [
-                    "operation": .string(called.operation), "result": .string(called.result.rawValue),
+                    "operation": .string(called.operation.rawValue), "result": .string(called.result.rawValue),
                     "from": .string(called.from), "to": .string(called.to), "rows": .integer(called.rows),
                     "backup": JSONValue(called.backup),
                 ])

@@ -28,7 +28,13 @@ extension UseCase {
             let dumped = try faces.tool(
                 "dump", "app.sqlite", "--model", "App.xcdatamodeld", "--entity", "User", "--json")
             #expect(lines.withLock { $0 } == dumped.output.split(separator: "\n").map(String.init))
-            #expect(lines.withLock { $0.count } == 4)
+            // Python reads the same objects, in the same order.
+            let witness = try Faces.objects(faces.library).filter { $0.hasPrefix("User ") }
+            #expect(witness.count == 4 && lines.withLock { $0.count } == 4)
+            for (line, object) in zip(lines.withLock { $0 }, witness) {
+                let name = try JSONValue(parsing: Array(line.utf8), place: "dump", code: .usage)["values"]?["name"]
+                #expect(object.contains(" name=\(AttributeValue.string(name?.string ?? "").witnessText) "))
+            }
         },
         UseCase("the plan of a migration", ["plan"], ["plan(for:to:options:withSQL:)"]) {
             let faces = try Faces.forum()
@@ -39,7 +45,7 @@ extension UseCase {
             let faces = try Faces.shrinking()
             let plan = try await faces.project.plan(for: faces.library)
             try faces.expectSame(faces.moult("plan", "app.sqlite", exit: 3), plan.json)
-            #expect(plan.refusal?.code == "lossNotAccepted")
+            #expect(plan.refusal?.code == .lossNotAccepted)
         },
         UseCase("what is wrong with a store", ["doctor"], ["diagnose(_:aimingAt:options:)"]) {
             for faces in [try Faces.forum("UPDATE ZPOST SET ZAUTHOR = 99 WHERE Z_PK = 1"), try Faces.shrinking()] {

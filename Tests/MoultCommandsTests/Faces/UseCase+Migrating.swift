@@ -149,9 +149,9 @@ extension UseCase {
             "a second store that follows",
             ["mirror start", "mirror sync", "mirror status", "mirror verify", "mirror cutover", "mirror stop"],
             [
-                "startMirror(of:at:to:options:)", "mirror(of:options:)", "StoreMirror.sync(comparingAll:overwriting:)",
-                "StoreMirror.status()", "StoreMirror.verify()", "StoreMirror.moveSecond(to:)",
-                "StoreMirror.cutOver(acceptingLosses:)", "StoreMirror.undoCutOver()", "StoreMirror.stop()",
+                "startMirror(of:at:to:options:)", "StoreMirror.sync(comparingAll:overwriting:)",
+                "StoreMirror.status()", "StoreMirror.verify()", "StoreMirror.cutOver(acceptingLosses:)",
+                "StoreMirror.undoCutOver()", "StoreMirror.stop()",
             ]
         ) {
             let faces = try Faces.forum()
@@ -188,6 +188,33 @@ extension UseCase {
             try faces.expectSameRows()
             let second = URL(fileURLWithPath: faces.app).deletingLastPathComponent().path + "/second.sqlite"
             #expect(try await ContainerFace.mirror(faces.app, model: faces.model, at: second))
+        },
+        UseCase(
+            "a second store that was moved", ["mirror start", "mirror sync"],
+            ["startMirror(of:at:to:options:)", "mirror(of:options:)", "StoreMirror.moveSecond(to:)"]
+        ) {
+            let faces = try Faces.forum()
+            _ = try faces.moult("mirror start", "app.sqlite", "--at", "second.sqlite")
+            _ = try await faces.project.startMirror(of: faces.library, at: faces.folder + "/second.sqlite")
+            for folder in [faces.folder, faces.tool.folder.path] {
+                try FileManager.default.moveItem(atPath: folder + "/second.sqlite", toPath: folder + "/moved.sqlite")
+                _ = try SQLiteShell.run(
+                    folder + "/app.sqlite", "UPDATE ZUSER SET ZNAME = 'new', Z_OPT = Z_OPT + 1 WHERE Z_PK = 1")
+            }
+            let mirror = try await faces.project.mirror(of: faces.library)
+            let error = await #expect(throws: MigrationError.self) { _ = try await mirror.sync() }
+            let lost = try faces.moult("mirror sync", "app.sqlite", isModelNamed: false, exit: 4)
+            faces.expectSame(lost["error"] ?? .null, ["code": JSONValue(error?.code.description)])
+            try await mirror.moveSecond(to: faces.folder + "/moved.sqlite")
+            let sync = try await mirror.sync()
+            faces.expectSame(
+                try faces.moult("mirror sync", "app.sqlite", "--at", "moved.sqlite", isModelNamed: false),
+                ["means": .string(sync.means.rawValue), "updated": .integer(Int64(sync.updated))])
+            #expect(sync.updated == 1)
+            let moved = [faces.folder, faces.tool.folder.path].map { $0 + "/moved.sqlite" }
+            #expect(try Faces.rows(moved[0]) == Faces.rows(moved[1]))
+            #expect(try SQLiteShell.run(moved[0], "SELECT ZNAME FROM ZUSER WHERE Z_PK = 1") == "new\n")
+            try faces.expectSameRows()
         },
         UseCase("a second store that would lose something", ["mirror start"], ["startMirror(of:at:to:options:)"]) {
             let faces = try Faces.shrinking()

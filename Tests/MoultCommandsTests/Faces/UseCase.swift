@@ -25,7 +25,7 @@ struct UseCase: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    static var all: [UseCase] { looking + migrating + caring + keeping }
+    static var all: [UseCase] { looking + migrating + swiftData + caring + keeping }
 }
 
 /// What there is to compare.

@@ -163,6 +163,28 @@ import Testing
         #expect(try store.sql("SELECT ZNAME FROM ZBOX ORDER BY 1") == "a\nb\n")
     }
 
+    @Test func `a backup in a folder that the store's history names is listed, verified and put back`() throws {
+        let store = try store()
+        let manager = BackupManager(storeAt: store.url)
+        #expect(try manager.backups().isEmpty)
+        let first = try manager.createBackup()
+        _ = try store.sql("DELETE FROM ZBOX WHERE ZNAME = 'b'")
+        let folder = store.url.deletingLastPathComponent().appendingPathComponent("elsewhere")
+        let migrator = Migrator(options: MigrationOptions(backupFolder: folder.path))
+        _ = try migrator.rollback(store.path, to: Migrator().backups(of: store.path).backup(named: first.name))
+        let backup = try #require(try manager.backups().last)
+        #expect(backup.url.path.hasPrefix(folder.path) && backup.version == "1.0.0")
+        try manager.verify(backup)
+        try manager.restore(backup)
+        #expect(try store.sql("SELECT ZNAME FROM ZBOX ORDER BY 1") == "a\n")
+        // What is damaged on the way is not restored.
+        let file = try FileHandle(forWritingTo: backup.url)
+        try file.seek(toOffset: 200)
+        try file.write(contentsOf: [1, 2, 3])
+        try file.close()
+        #expect(#expect(throws: MigrationError.self) { try manager.restore(backup) }?.code == .backupInvalid)
+    }
+
     @Test func `a store that is open in this process is backed up as it was last saved, and stays open`() throws {
         let store = try store()
         let manager = BackupManager(storeAt: store.url)

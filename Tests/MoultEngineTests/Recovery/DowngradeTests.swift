@@ -130,9 +130,9 @@ struct DowngradeTests {
         }
         #expect(found == backup)
         #expect(downgrade.losses.contains { $0.contains("Item.score") }, "\(downgrade.losses)")
-        #expect(since.first { $0.entity == "Item" }.map { [$0.inserted, $0.updated, $0.deleted] } == [1, 2, 1])
-        #expect(since.first { $0.entity == "Item" }?.keys == [1, 2, 90001])
-        #expect(!since.contains { $0.entity == "Author" })
+        #expect(since.first { $0.entityName == "Item" }.map { [$0.inserted, $0.updated, $0.deleted] } == [1, 2, 1])
+        #expect(since.first { $0.entityName == "Item" }?.keys == [1, 2, 90001])
+        #expect(!since.contains { $0.entityName == "Author" })
         // Without a sound backup there is no way.
         try POSIXSystem().append([0], to: backup.store)
         if case .impossible = try StoreDowngrade(fixture.store, versions: versions, to: "1").way {
@@ -176,7 +176,7 @@ struct DowngradeTests {
             Issue.record("\(downgrade.way)")
             return
         }
-        #expect(since.map { "\($0.entity) \($0.inserted) \($0.updated) \($0.deleted)" } == ["Thing 1 3 1"])
+        #expect(since.map { "\($0.entityName) \($0.inserted) \($0.updated) \($0.deleted)" } == ["Thing 1 3 1"])
         #expect(since.first?.deletedKeys == [7])
     }
 

@@ -179,16 +179,16 @@ struct FullDiskTests {
 
     @Test func `a run without room to tidy up has migrated, and says what the next one removes`() throws {
         let fixture = try EngineFixture(killable: 100, isWAL: false)
-        let prepared = try PreparedMigration(fixture.store, versions: try KillableVersions.make())
-        let outcome = try Migrator(system: LateFullSystem()).run(
-            try #require(try prepared.migration()), on: fixture.store)
-        #expect(outcome.untidied?.code == .insufficientStorage)
+        let report = try StoreSession(
+            StoreRequest(fixture.store, .migrate), StoreSession.Context(try KillableVersions.make()),
+            on: LateFullSystem()
+        ).run()
+        #expect(report.unfinishedCleanup?.code == .insufficientStorage)
         #expect(try Self.state(fixture.store).hasSuffix("\n1\n"))
-        let report = OutcomeReport(prepared.plan, outcome)
         let path = fixture.sidecar + "/runs.jsonl"
         let lines = report.lines(style: .plain).filter { $0.hasPrefix("Cleanup is not finished: ") }
         #expect(lines.count == 1 && lines.allSatisfy { $0.contains(path) && $0.contains("The store is whole") })
-        #expect(report.document["untidied"] == .string(try #require(outcome.untidied?.message)))
+        #expect(report.document["untidied"] == .string(try #require(report.unfinishedCleanup?.message)))
         let log = String(decoding: try POSIXSystem().read(fixture.sidecar + "/log.txt"), as: UTF8.self)
         #expect(log.contains("The store is the new one, but the cleanup failed: "))
         #expect(try POSIXSystem().exists(fixture.sidecar + "/journal.json"))

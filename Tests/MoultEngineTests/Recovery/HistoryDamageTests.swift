@@ -63,11 +63,11 @@ struct HistoryDamageTests {
                 + "AND tbl_name = '\(table)' AND sql LIKE '%\(column)%'")
         try library.shell("\(indexes); ALTER TABLE \(table) DROP COLUMN \(column)")
         let found = try #require(try errors(library).first { $0.code == "column-missing" })
-        #expect(found.place == place && found.severity == .error && found.remedy.contains("moult repair"))
+        #expect(found.place == place && found.severity == .error && found.remedy.contains("Project.repair("))
         let told = try #require(diagnosis(library).findings.first { $0.place == place })
-        #expect(told.code == "schema-history" && told.remedy.hasPrefix("moult repair"))
+        #expect(told.code == "schema-history" && told.remedy.hasPrefix("Project.repair("))
         let report = try repair(library)
-        #expect(report.isWell && report.findings.contains { $0.rule == .history && $0.place == place })
+        #expect(report.isWell && report.faults.contains { $0.rule == .history && $0.place == place })
         #expect(try library.line(Self.columns) == columns && library.line(Self.numbers) == numbers)
         #expect(try errors(library).isEmpty && diagnosis(library).isWell)
         #expect(try StoreRepair(library.path, at: library.version).migration == nil)
@@ -97,11 +97,11 @@ struct HistoryDamageTests {
         let found = try errors(library)
         #expect(found.map(\.place) == [table.name])
         #expect(found.map(\.code) == [isMissing ? "entity-number" : "key-counter"])
-        #expect(found.first?.remedy.contains("moult repair") == true)
+        #expect(found.first?.remedy.contains("Project.repair(") == true)
         let told = diagnosis(library).findings.filter { $0.place == table.name }
         #expect(told.map(\.code) == ["rows-key-counters"] && told.first?.keys == [Int64(table.number)])
         let report = try repair(library)
-        #expect(report.isWell && report.findings.map(\.rule) == [.keyCounters])
+        #expect(report.isWell && report.faults.map(\.rule) == [.keyCounters])
         #expect(try library.line(Self.numbers) == numbers && errors(library).isEmpty)
     }
 
@@ -123,7 +123,7 @@ struct HistoryDamageTests {
         let told = diagnosis(library).findings.filter { $0.severity == .error }
         #expect(told.map(\.code) == ["rows-history"] && told.first?.keys == [9])
         let report = try repair(library)
-        #expect(report.findings.map(\.keys) == [[9]] && report.isWell)
+        #expect(report.faults.map(\.keys) == [[9]] && report.isWell)
         #expect(try library.line("SELECT Z_PK FROM ACHANGE") == "10")
         #expect(try library.line("SELECT Z_PK FROM ATRANSACTION") == "8")
         #expect(try errors(library).isEmpty)

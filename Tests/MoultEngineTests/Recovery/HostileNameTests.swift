@@ -65,7 +65,7 @@ struct HostileNameTests {
         #expect(try SQLiteShell.run(store, "SELECT count(*) FROM Z_METADATA") == "1\n")
         let version = versions.versions[1]
         #expect(try StoreAudit(store, model: version.model, full: true).findings.filter { $0.severity > .note }.isEmpty)
-        #expect(try StoreRepair(store, at: version).found.findings.isEmpty)
+        #expect(try StoreRepair(store, at: version).found.faults.isEmpty)
         let rule = ValidationRule(
             "x'; --", of: Self.entity,
             .predicate(.comparison(.init(.keyPath(Self.attribute), .notEqual, .constant(.string("three"))))),

@@ -61,7 +61,7 @@ struct IndexFaultTests {
             try StoreRepair(library.path, at: library.version, rules: [.dangling])
         }
         let report = try repair(library)
-        #expect(report.findings.map(\.place) == [index] && report.left == 0)
+        #expect(report.faults.map(\.place) == [index] && report.left == 0)
         #expect(try library.line("PRAGMA integrity_check") == "ok")
         #expect(try library.line(rows) == before)
     }
@@ -82,7 +82,7 @@ struct IndexFaultTests {
             #expect(error?.code == .storeCorrupted && error?.place.hasSuffix("/Library.sqlite") == true)
             #expect(error?.place.contains(".part") == false && error?.place.contains("rehearsal") == false)
             #expect(error?.message.contains("\(index) does not match its table: it lists 100 rows") == true)
-            #expect(error?.remedy.contains("moult repair --only indexes") == true)
+            #expect(error?.remedy.contains("Project.repair(_:only:isRehearsal:options:) with only: [.indexes]") == true)
         }
         #expect(try library.hash() == before)
         #expect(try Migrator().backups(of: library.path).list().isEmpty)
@@ -109,16 +109,16 @@ struct IndexFaultTests {
         for error in errors {
             #expect(error?.code == .storeCorrupted && error?.message.contains("ZTAG has lost rows") == true)
             #expect(error?.message.contains("lists 10 rows, but ZTAG has 0") == true)
-            #expect(error?.remedy.contains("moult repair") == false)
-            #expect(error?.remedy.contains("moult salvage") == true)
+            #expect(error?.remedy.contains("Project.repair(") == false)
+            #expect(error?.remedy.contains("Project.salvage(") == true)
         }
         #expect(try POSIXSystem().read(library.path) == before)
         let findings = try StoreAudit(library.path, model: library.version.model).findings
         #expect(findings.contains { $0.code == "damaged-page" && $0.message.contains("ZTAG has lost rows") })
-        #expect(!findings.contains { $0.remedy.contains("moult repair") })
+        #expect(!findings.contains { $0.remedy.contains("Project.repair(") })
         let advice = StoreDiagnosis(library.path, versions: ModelVersions(versions: [library.version])).findings
         #expect(advice.contains { $0.code == "damaged-page" && $0.message.contains("ZTAG has lost rows") })
-        #expect(!advice.contains { $0.code == "can-migrate" || $0.remedy.contains("moult repair") })
+        #expect(!advice.contains { $0.code == "can-migrate" || $0.remedy.contains("Project.repair(") })
     }
 
     @Test func `a unique index over values that occur twice goes, and comes back with the repair of the rows`() throws {
@@ -160,7 +160,7 @@ struct IndexFaultTests {
                     WHERE name = 'notes';
                 """)
             let found = try StoreRepair(library.path, at: library.version).found
-            #expect(found.findings.map(\.place) == ["sqlite_autoindex_notes_1"])
+            #expect(found.faults.map(\.place) == ["sqlite_autoindex_notes_1"])
             #expect(found.isWell == isRepaired && (found.remarks.map(\.code) == ["index-damaged"]) == !isRepaired)
             guard isRepaired else { continue }
             _ = try repair(library)
@@ -179,6 +179,6 @@ struct IndexFaultTests {
         migration.script = StoreScript(statements: [])
         let error = #expect(throws: MigrationError.self) { try Migrator().run(migration, on: library.path) }
         #expect(error?.code == .storeCorrupted && error?.message.contains(index) == true)
-        #expect(error?.remedy.contains("moult repair --only indexes") == true)
+        #expect(error?.remedy.contains("Project.repair(_:only:isRehearsal:options:) with only: [.indexes]") == true)
     }
 }

@@ -74,7 +74,7 @@ struct OneSidedTests {
         let audit = try notes.audit
         #expect(!audit.isSound && Set(audit.findings.map(\.code)) == ["inverse-disagrees"])
         let repair = try StoreRepair(notes.path, at: notes.version)
-        #expect(Set(repair.found.findings.map(\.rule)) == [.inverses])
+        #expect(Set(repair.found.faults.map(\.rule)) == [.inverses])
         _ = try Migrator().run(try #require(repair.migration), on: notes.path)
         #expect(try notes.audit.findings.isEmpty)
     }

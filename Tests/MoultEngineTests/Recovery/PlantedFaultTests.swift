@@ -15,11 +15,11 @@ struct PlantedFaultTests {
         let before = try store.errors()
         #expect(before.isEmpty != isFault, "\(sql): \(before)")
         let report = try store.repair()
-        if !isFault { #expect(report.isWell && report.findings.isEmpty, "\(sql): \(report)") }
+        if !isFault { #expect(report.isWell && report.faults.isEmpty, "\(sql): \(report)") }
         let after = try store.errors()
         #expect(after.isEmpty == report.isWell, "\(sql): \(report)\n\(after)")
         for finding in after {
-            let isLeft = report.findings.contains { fault in
+            let isLeft = report.faults.contains { fault in
                 fault.left > 0 && RepairRule.repairing[finding.code]?.contains(fault.rule) == true
             }
             // What has the name of a table stands for the table too.
@@ -126,7 +126,7 @@ struct PlantedFaultTests {
         _ = try Migrator().run(try #require(other.migration), on: store.path)
         #expect(try store.line("SELECT count(*) FROM \(table)") == count)
         let report = try store.repair()
-        #expect(report.isWell && report.findings.allSatisfy { $0.rule == .dangling }, "\(report)")
+        #expect(report.isWell && report.faults.allSatisfy { $0.rule == .dangling }, "\(report)")
         #expect(try store.errors().isEmpty && store.line(rows) == before)
     }
 
@@ -198,7 +198,7 @@ struct PlantedFaultTests {
         }
         try store.plant(sql)
         #expect(try store.errors().isEmpty && cycles() == ["Thing.boss"])
-        #expect(try store.repair().findings.isEmpty && cycles() == ["Thing.boss"])
+        #expect(try store.repair().faults.isEmpty && cycles() == ["Thing.boss"])
         #expect(try store.repair([.cycles]).isWell)
         #expect(try cycles().isEmpty)
     }

@@ -18,7 +18,7 @@ struct QuarantineLimitTests {
         }
         #expect(error?.code == .quarantineTooLarge)
         #expect(error?.message.contains("objects of Book") == true, "\(String(describing: error))")
-        #expect(error?.remedy.contains("--allow-large-quarantine") == true)
+        #expect(error?.remedy.contains("RunOptions.allowsLargeQuarantine") == true)
         #expect(try library.hash() == hash)
         #expect(throws: MigrationError.self) {
             try Migrator().rehearse(try #require(repair.migration), on: library.path)

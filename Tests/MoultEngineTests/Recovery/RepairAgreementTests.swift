@@ -58,7 +58,7 @@ struct RepairAgreementTests {
         #expect(report.isWell == audit.isSound, "\(report)\n\(found)")
         for finding in found {
             guard let rules = RepairRule.repairing[finding.code] else { continue }
-            let isLeft = report.findings.contains { rules.contains($0.rule) && $0.left > 0 }
+            let isLeft = report.faults.contains { rules.contains($0.rule) && $0.left > 0 }
             #expect(isLeft || report.remarks.contains { $0.code == finding.code }, "\(finding)")
         }
         let next = try StoreRepair(library.path, at: library.version)

@@ -110,7 +110,7 @@ struct ReplacedStoreTests {
         journal.restoredUUID = backup.manifest.uuid
         try journal.write(sidecar, system)
         let doctor = StoreDiagnosis(fixture.store).findings.first { $0.code == "run-unfinished" }
-        #expect(doctor?.remedy.hasPrefix("moult resume") == true)
+        #expect(doctor?.remedy.hasPrefix("Project.recover(") == true)
         // The app makes a new one.
         let other = try EngineFixture(rows: 3)
         _ = try SQLiteShell.run(other.store, "UPDATE Z_METADATA SET Z_UUID = 'another'")
@@ -145,21 +145,21 @@ struct ReplacedStoreTests {
         let fixture = try EngineFixture()
         let sidecar = Sidecar(store: try system.resolve(fixture.store))
         try sidecar.make(system)
-        for result in [RunRecord.Result.undone, .cancelled, .cancelled, .cancelled, .undone] {
+        for result in [StoreRun.Result.undone, .cancelled, .cancelled, .cancelled, .undone] {
             try RunHistory(sidecar).append(
-                RunRecord(
-                    run: "r", operation: .migrate, result: result, from: "1", to: "2", startedAt: "", endedAt: "",
+                StoreRun(
+                    run: "r", operation: .migrate, result: result, from: "1", to: "2", startTime: "", endTime: "",
                     seconds: 0, backup: nil, rows: 0, bytes: 0, error: nil))
         }
         #expect(!StoreDiagnosis(fixture.store).findings.contains { $0.code == "never-completes" })
         for _ in 0..<3 {
             try RunHistory(sidecar).append(
-                RunRecord(
-                    run: "r", operation: .migrate, result: .undone, from: "1", to: "2", startedAt: "", endedAt: "",
+                StoreRun(
+                    run: "r", operation: .migrate, result: .undone, from: "1", to: "2", startTime: "", endTime: "",
                     seconds: 0, backup: nil, rows: 0, bytes: 0, error: nil))
         }
         // The advice must not be refused itself.
         let finding = StoreDiagnosis(fixture.store).findings.first { $0.code == "never-completes" }
-        #expect(finding?.remedy.hasSuffix(" --again") == true)
+        #expect(finding?.remedy.hasSuffix("RunOptions.maximumAttempts") == true)
     }
 }

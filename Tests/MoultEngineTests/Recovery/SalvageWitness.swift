@@ -36,7 +36,7 @@ final class SalvageWitness {
     func judge(_ report: SalvageReport) throws -> Judgement {
         func pairs(_ ranges: [ClosedRange<Int64>]) -> [[Int64]] { ranges.map { [$0.lowerBound, $0.upperBound] } }
         let tables = Dictionary(
-            report.tables.map { ($0.name, ["lost": pairs($0.lost), "partial": pairs($0.partial)]) }
+            report.tables.map { ($0.name, ["lost": pairs($0.lostKeys), "partial": pairs($0.partialKeys)]) }
         ) { first, _ in first }
         // An app's own tables have no place in the new store.
         let isWhole = report.isEverythingRead && report.unplaced.allSatisfy { $0.reason == .table }

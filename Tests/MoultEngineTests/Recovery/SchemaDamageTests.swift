@@ -60,11 +60,12 @@ struct SchemaDamageTests {
         }
         let found = try errors(library)
         #expect(
-            Set(found.map(\.place)).isSuperset(of: tables) && found.allSatisfy { $0.remedy.contains("moult repair") })
+            Set(found.map(\.place)).isSuperset(of: tables) && found.allSatisfy { $0.remedy.contains("Project.repair(") }
+        )
         let diagnosis = diagnosis(library)
         let told = diagnosis.findings.filter { $0.code == "schema-history" }
         #expect(!diagnosis.isWell && Set(told.map(\.place)).isSuperset(of: tables))
-        #expect(told.allSatisfy { $0.remedy.hasPrefix("moult repair") && $0.remedy.contains("--model M") })
+        #expect(told.allSatisfy { $0.remedy.hasPrefix("Project.repair(") && $0.advice.namesModel })
         let rest = Self.historyTables.filter { !tables.contains($0) }
             .map { "SELECT * FROM \($0);" }.joined()
         let before = rest.isEmpty ? "" : try library.line(rest)
@@ -136,13 +137,13 @@ struct SchemaDamageTests {
         let found = try errors(library)
         #expect(found.map(\.place) == [Self.unique])
         #expect(found.map(\.code) == [sql.isEmpty ? "index-missing" : "index-differs"])
-        #expect(found.first?.remedy.contains("moult repair") == true)
+        #expect(found.first?.remedy.contains("Project.repair(") == true)
         let diagnosis = diagnosis(library)
         let told = diagnosis.findings.filter { $0.place == Self.unique }
         #expect(!diagnosis.isWell && told.map(\.severity) == [.error])
-        #expect(told.first?.remedy.hasPrefix("moult repair") == true)
+        #expect(told.first?.remedy.hasPrefix("Project.repair(") == true)
         let report = try repair(library)
-        #expect(report.isWell && report.findings.map(\.place) == [Self.unique])
+        #expect(report.isWell && report.faults.map(\.place) == [Self.unique])
         #expect(try objects(library.path) == fresh && errors(library).isEmpty)
         // An empty table needs it no less.
         try library.shell("DELETE FROM ZTAG; DELETE FROM Z_1TAGS; DROP INDEX \(Self.unique)")
@@ -170,7 +171,7 @@ struct SchemaDamageTests {
         #expect(repair.migration == nil && !repair.found.isWell)
         let remark = try #require(repair.found.remarks.first)
         #expect(
-            remark.message.hasSuffix("1 value occurs more than once.") && remark.remedy.contains("--only duplicates"))
+            remark.message.hasSuffix("1 value occurs more than once.") && remark.remedy.contains("only: [.duplicates]"))
         #expect(try library.line("SELECT sql FROM sqlite_master WHERE name = '\(Self.unique)'") == plain)
         // The remedy helps.
         let duplicates = try StoreRepair(library.path, at: library.version, rules: [.duplicates])

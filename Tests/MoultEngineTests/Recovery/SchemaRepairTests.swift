@@ -42,7 +42,7 @@ struct SchemaRepairTests {
     }
 
     private func places(_ report: RepairReport, _ rule: RepairRule) -> Set<String> {
-        Set(report.findings.filter { $0.rule == rule }.map(\.place))
+        Set(report.faults.filter { $0.rule == rule }.map(\.place))
     }
 
     // MARK: - Tables
@@ -66,7 +66,7 @@ struct SchemaRepairTests {
         #expect(try library.line("SELECT count(*) FROM ZTAG") == "0")
         // What led to the covers is for the next repair.
         let next = try StoreRepair(library.path, at: library.version)
-        #expect(next.found.findings.map(\.place) == ["Book.cover"])
+        #expect(next.found.faults.map(\.place) == ["Book.cover"])
     }
 
     @Test func `an entity that Z_PRIMARYKEY does not name gets its number back`() throws {
@@ -117,8 +117,8 @@ struct SchemaRepairTests {
         let audit = try StoreAudit(path, model: version.model)
         #expect(audit.findings.contains { $0.code == "column-missing" && $0.place == "Z_1TAGS.\(order)" })
         let repair = try StoreRepair(path, at: version)
-        #expect(repair.found.findings.map(\.place) == ["Z_1TAGS.\(order)"])
-        #expect(repair.found.findings.map(\.count) == [3])
+        #expect(repair.found.faults.map(\.place) == ["Z_1TAGS.\(order)"])
+        #expect(repair.found.faults.map(\.count) == [3])
         _ = try Migrator().run(try #require(repair.migration), on: path)
         #expect(
             try SQLiteShell.run(path, "SELECT Z_1ITEMS, Z_2TAGS, \(order) FROM Z_1TAGS ORDER BY 1, 2")
@@ -132,7 +132,7 @@ struct SchemaRepairTests {
         _ = try SQLiteShell.run(path, "DROP TABLE Z_1TAGS; CREATE TABLE Z_1TAGS (Z_1ITEMS INTEGER)")
         let audit = try StoreAudit(path, model: version.model)
         let fault = try #require(audit.findings.first { $0.place == "Z_1TAGS.Z_2TAGS" })
-        #expect(fault.code == "column-missing" && fault.severity == .error && fault.remedy.contains("moult salvage"))
+        #expect(fault.code == "column-missing" && fault.severity == .error && fault.remedy.contains("Project.salvage("))
         let repair = try StoreRepair(path, at: version)
         #expect(repair.found.remarks.first { $0.place == "Z_1TAGS.Z_2TAGS" }?.remedy == fault.remedy)
         #expect(repair.leavesRows)
@@ -207,7 +207,7 @@ struct SchemaRepairTests {
         let version = try Self.kinds()
         let repair = try StoreRepair(path, at: version)
         #expect(
-            Set(repair.found.findings.map(\.place)) == [
+            Set(repair.found.faults.map(\.place)) == [
                 "ZITEM.ZCOUNT", "ZITEM.ZISDONE", "ZITEM.ZPRICE", "ZITEM.ZNAME", "ZITEM.ZDAY", "ZITEM.ZDATA",
                 "ZITEM.ZEXTRA", "ZITEM.ZNOTE",
             ])
@@ -270,14 +270,14 @@ struct SchemaRepairTests {
         #expect(try library.line("SELECT count(*), min(ZBOOKCOUNT), max(ZBOOKCOUNT) FROM ZSHELF") == "10|10|10")
         let triggers = try library.line("SELECT count(*) FROM sqlite_master WHERE type = 'trigger'")
         #expect(Int(triggers) == library.layout.triggers.count)
-        #expect(try StoreRepair(library.path, at: library.version).found.findings.isEmpty)
+        #expect(try StoreRepair(library.path, at: library.version).found.faults.isEmpty)
     }
 
     @Test func `objects are not quarantined for a key that the repair has just made room for`() throws {
         let library = try LibraryStore()
         try library.shell("DROP INDEX ZBOOK_ZSHELF_INDEX; ALTER TABLE ZBOOK DROP COLUMN ZSHELF")
         let report = try repair(library)
-        let column = try #require(report.findings.first { $0.place == "ZBOOK.ZSHELF" })
+        let column = try #require(report.faults.first { $0.place == "ZBOOK.ZSHELF" })
         #expect(column.count == 100 && column.left == 100 && !report.isWell)
         #expect(report.quarantined == 0 && places(report, .indexes) == ["ZBOOK_ZSHELF_INDEX"])
         #expect(try library.line("SELECT count(*) FROM ZBOOK WHERE ZSHELF IS NULL") == "100")
@@ -309,7 +309,7 @@ struct SchemaRepairTests {
         #expect(try SQLiteShell.run(path, "SELECT Z_PK, ZCODE FROM ZITEM") == "1|\n2|\n")
         #expect(try SQLiteShell.run(path, "SELECT count(*) FROM sqlite_master WHERE name LIKE 'Z_Item_U%'") == "1\n")
         // The next repair has no duplicates to merge.
-        #expect(try StoreRepair(path, at: version).found.findings.isEmpty)
+        #expect(try StoreRepair(path, at: version).found.faults.isEmpty)
     }
 
     // MARK: - Indexes
@@ -320,17 +320,17 @@ struct SchemaRepairTests {
         try library.shell("DROP INDEX ZLOAN_ZBOOK_INDEX; DROP INDEX ZSHELF_ZPARENT_INDEX")
         try library.shell("CREATE INDEX mine ON ZSHELF (ZPARENT, ZNAME)")
         let report = try repair(library)
-        #expect(report.findings.map(\.place) == ["ZLOAN_ZBOOK_INDEX"] && report.findings.first?.count == 50)
+        #expect(report.faults.map(\.place) == ["ZLOAN_ZBOOK_INDEX"] && report.faults.first?.count == 50)
         let now = try objects(library.path)
         #expect(fresh.subtracting(now).map { $0.prefix(26) } == ["index ZSHELF_ZPARENT_INDEX"])
         #expect(now.subtracting(fresh) == ["index mine CREATE INDEX mine ON ZSHELF (ZPARENT, ZNAME)"])
         // An index of some rows, or of other columns first, is none for all.
         try library.shell("DROP INDEX mine; CREATE INDEX mine ON ZSHELF (ZPARENT) WHERE ZPARENT > 3")
         #expect(
-            try StoreRepair(library.path, at: library.version).found.findings.map(\.place) == ["ZSHELF_ZPARENT_INDEX"])
+            try StoreRepair(library.path, at: library.version).found.faults.map(\.place) == ["ZSHELF_ZPARENT_INDEX"])
         try library.shell("DROP INDEX mine; CREATE INDEX mine ON ZSHELF (ZNAME, ZPARENT)")
         #expect(
-            try StoreRepair(library.path, at: library.version).found.findings.map(\.place) == ["ZSHELF_ZPARENT_INDEX"])
+            try StoreRepair(library.path, at: library.version).found.faults.map(\.place) == ["ZSHELF_ZPARENT_INDEX"])
     }
 
     @Test(arguments: ["", "CREATE INDEX Z_Tag_UNIQUE_name ON ZTAG (ZNAME)"])
@@ -340,8 +340,8 @@ struct SchemaRepairTests {
         try library.shell(
             "DROP INDEX \"\(index.name)\"; \(other); UPDATE ZTAG SET ZNAME = 'tag 1' WHERE Z_PK IN (2, 3)")
         let report = try repair(library)
-        #expect(report.isWell && report.findings.map(\.place) == [index.name, "Tag.name"])
-        #expect(report.findings.map(\.quarantined) == [0, 2])
+        #expect(report.isWell && report.faults.map(\.place) == [index.name, "Tag.name"])
+        #expect(report.faults.map(\.quarantined) == [0, 2])
         #expect(try library.line("SELECT sql FROM sqlite_master WHERE name = '\(index.name)'") == index.sql)
         #expect(try StoreAudit(library.path, model: library.version.model).isSound)
     }
@@ -372,11 +372,11 @@ struct SchemaRepairTests {
             DROP TABLE old; \(library.layout.indexes.filter { $0.table == "ZTAG" }.map(\.sql).joined(separator: ";"))
             """)
         let repair = try StoreRepair(library.path, at: library.version)
-        #expect(repair.migration == nil && repair.found.findings.isEmpty && !repair.found.isWell)
+        #expect(repair.migration == nil && repair.found.faults.isEmpty && !repair.found.isWell)
         let remark = try #require(repair.found.remarks.first)
         #expect(remark.code == "column-type" && remark.place == "ZTAG.ZNAME")
         #expect(remark.message.contains("INTEGER") && remark.message.contains("VARCHAR"))
-        #expect(remark.remedy.contains("moult salvage"))
+        #expect(remark.remedy.contains("Project.salvage("))
         let diagnosis = StoreDiagnosis(library.path, versions: ModelVersions(versions: [library.version]))
         #expect(diagnosis.findings.count { $0.code == "column-type" } == 1)
         // The remedy helps.
@@ -393,7 +393,7 @@ struct SchemaRepairTests {
         let slow = StoreDiagnosis(library.path, versions: versions)
         let index = try #require(slow.findings.first { $0.code == "index-missing" })
         #expect(slow.isWell && index.message.contains("(50 rows)"))
-        #expect(index.remedy.hasPrefix("moult repair") && index.remedy.contains("--model MODEL"))
+        #expect(index.remedy.hasPrefix("Project.repair(") && index.advice.namesModel)
         try library.shell("DROP TABLE ZTAG; ALTER TABLE ZLOAN DROP COLUMN ZREADER")
         let broken = StoreDiagnosis(library.path, versions: versions)
         #expect(!broken.isWell)
@@ -411,9 +411,9 @@ struct SchemaRepairTests {
         let error = #expect(throws: MigrationError.self) {
             try StoreRepair(library.path, at: library.version, rules: [.keyCounters])
         }
-        #expect(error?.code == .storeCorrupted && error?.remedy.contains("--only") == true)
-        #expect(try repair(library).findings.map(\.rule) == [.tables, .indexes])
-        #expect(try repair(library).findings.map(\.rule).contains(.keyCounters))
+        #expect(error?.code == .storeCorrupted && error?.remedy.contains("the argument only") == true)
+        #expect(try repair(library).faults.map(\.rule) == [.tables, .indexes])
+        #expect(try repair(library).faults.map(\.rule).contains(.keyCounters))
     }
 
     @Test func `a rollback takes a repair back`() throws {

@@ -23,7 +23,7 @@ import Testing
         _ = try Migrator().run(Migration(), on: fixture.store)
         let journal = try Self.leaveJournal(fixture)
         let sidecar = Sidecar(store: try POSIXSystem().resolve(fixture.store))
-        let ended = try #require(try RunHistory(sidecar).records().last?.endedAt)
+        let ended = try #require(try RunHistory(sidecar).records().last?.endTime)
         let date = try Date.ISO8601FormatStyle().parse(ended)
         try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: journal)
         let before = try fixture.logicalHash()

@@ -31,7 +31,7 @@ struct StoreDiagnosisTests {
             "UPDATE ZSHELF SET ZPARENT = 77 WHERE Z_PK = 10; UPDATE Z_PRIMARYKEY SET Z_MAX = 3 WHERE Z_NAME = 'Book'")
         let findings = StoreDiagnosis(library.path, versions: ModelVersions(versions: [library.version])).findings
         #expect(Set(findings.filter { $0.severity == .error }.map(\.code)) == ["rows-dangling", "rows-key-counters"])
-        #expect(findings.first?.remedy.hasPrefix("moult repair") == true)
+        #expect(findings.first?.remedy.hasPrefix("Project.repair(") == true)
     }
 
     @Test func `damage leads to the newest good backup, else to a salvage`() throws {
@@ -45,10 +45,10 @@ struct StoreDiagnosisTests {
         try damage()
         let first = try #require(StoreDiagnosis(library.path).findings.first)
         #expect(["damaged-page", "store-unreadable"].contains(first.code))
-        #expect(first.remedy.contains("moult rollback") && first.remedy.contains(backup.name))
+        #expect(first.remedy.contains("Project.rollback(") && first.remedy.contains(backup.name))
         try POSIXSystem().append([0], to: backup.store)
         let second = StoreDiagnosis(library.path).findings
-        #expect(second.first?.remedy.contains("moult salvage") == true)
+        #expect(second.first?.remedy.contains("Project.salvage(") == true)
         #expect(second.contains { $0.code == "backup-damaged" && $0.severity == .error })
     }
 
@@ -69,17 +69,17 @@ struct StoreDiagnosisTests {
         let sidecar = Sidecar(store: try POSIXSystem().resolve(fixture.store))
         try sidecar.make(POSIXSystem())
         let history = RunHistory(sidecar)
-        func record(_ result: RunRecord.Result) throws {
+        func record(_ result: StoreRun.Result) throws {
             try history.append(
-                RunRecord(
-                    run: "r", operation: .migrate, result: result, from: "1", to: "2", startedAt: "", endedAt: "",
+                StoreRun(
+                    run: "r", operation: .migrate, result: result, from: "1", to: "2", startTime: "", endTime: "",
                     seconds: 0, backup: nil, rows: 0, bytes: 0, error: nil))
         }
         try record(.done)
         #expect(!codes(fixture.store).contains("never-completes"))
         for _ in 0..<3 { try record(.undone) }
         let finding = try #require(StoreDiagnosis(fixture.store).findings.first { $0.code == "never-completes" })
-        #expect(finding.remedy.contains("--stop-at-each-version"))
+        #expect(finding.remedy.contains("RunOptions.stopsAtEachVersion"))
         try record(.done)
         #expect(!codes(fixture.store).contains("never-completes"))
     }
@@ -122,7 +122,7 @@ struct StoreDiagnosisTests {
         for refused in [library.folder.path, library.path + ".moult"] {
             let closed = StoreDiagnosis(
                 library.path, versions: ModelVersions(versions: [library.version]),
-                migrator: Migrator(system: ClosedFolder(path: refused)))
+                on: ClosedFolder(path: refused))
             #expect(!closed.isWell, "\(refused)")
             #expect(closed.findings.contains { ["store-unreadable", "not-examined"].contains($0.code) })
             #expect(closed.findings.contains { $0.message.contains("may not") }, "\(closed.findings)")

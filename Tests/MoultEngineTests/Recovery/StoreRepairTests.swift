@@ -26,10 +26,10 @@ struct StoreRepairTests {
         // What was mended is not found again, and nothing else is broken.
         let again = try StoreRepair(library.path, at: library.version, rules: rules).found
         // A unique index waits for its values to be so.
-        let isOfRows = { (finding: RepairReport.Finding) in finding.rule != .indexes }
+        let isOfRows = { (finding: RepairReport.Fault) in finding.rule != .indexes }
         #expect(
-            again.findings.filter(isOfRows).reduce(0) { $0 + $1.count }
-                == repair.report.findings.filter(isOfRows).reduce(0) { $0 + $1.left })
+            again.faults.filter(isOfRows).reduce(0) { $0 + $1.count }
+                == repair.report.faults.filter(isOfRows).reduce(0) { $0 + $1.left })
         #expect(try library.line("PRAGMA integrity_check") == "ok")
         return repair.report
     }
@@ -37,7 +37,7 @@ struct StoreRepairTests {
     @Test func `a sound store has nothing to repair`() throws {
         let library = try LibraryStore()
         let repair = try StoreRepair(library.path, at: library.version)
-        #expect(repair.found.findings.isEmpty)
+        #expect(repair.found.faults.isEmpty)
         #expect(repair.migration == nil)
         #expect(
             try StoreAudit(library.path, model: library.version.model).findings.filter { $0.severity > .note } == [])
@@ -90,7 +90,7 @@ struct StoreRepairTests {
             INSERT INTO Z_1TAGS VALUES (8, 99), (4711, 3); UPDATE ZSHELF SET ZPARENT = 77 WHERE Z_PK = 10
             """)
         let report = try repair(library)
-        #expect(Dictionary(grouping: report.findings, by: \.rule).keys.map(\.rawValue) == ["dangling"])
+        #expect(Dictionary(grouping: report.faults, by: \.rule).keys.map(\.rawValue) == ["dangling"])
         #expect(report.count == 4 && report.left == 0 && report.quarantined == 0)
         #expect(try library.line("SELECT ZBOOK IS NULL, Z1_BOOK IS NULL FROM ZCOVER WHERE Z_PK = 7") == "1|1")
         #expect(try library.line("SELECT count(*), max(rowid) FROM Z_1TAGS") == "100|100")
@@ -102,7 +102,7 @@ struct StoreRepairTests {
         // Books 11 to 20 lose their shelf; loans 11 to 20 need these books.
         try library.shell("DELETE FROM ZSHELF WHERE Z_PK = 2; UPDATE ZSHELF SET ZPARENT = 1 WHERE Z_PK = 3")
         let report = try repair(library)
-        let orphans = try #require(report.findings.first { $0.rule == .orphans && $0.place == "Book.shelf" })
+        let orphans = try #require(report.faults.first { $0.rule == .orphans && $0.place == "Book.shelf" })
         #expect(orphans.count == 10 && orphans.quarantined == 20 && orphans.left == 0)
         #expect(
             try library.line(
@@ -134,7 +134,7 @@ struct StoreRepairTests {
             UPDATE ZCOVER SET ZBOOK = 3, Z1_BOOK = 1 WHERE Z_PK = 2; UPDATE ZBOOK SET ZCOVER = NULL WHERE Z_PK = 2
             """)
         let report = try repair(library)
-        #expect(report.findings.map(\.rule) == [.inverses] && report.left == 0)
+        #expect(report.faults.map(\.rule) == [.inverses] && report.left == 0)
         #expect(try library.line("SELECT ZCOVER FROM ZBOOK WHERE Z_PK = 1") == "1")
         #expect(try library.line("SELECT ZBOOK IS NULL FROM ZCOVER WHERE Z_PK = 2") == "1")
         #expect(try library.line("SELECT ZBOOK FROM ZCOVER WHERE Z_PK = 3") == "3")
@@ -146,7 +146,7 @@ struct StoreRepairTests {
         let index = try #require(library.layout.indexes.first { $0.table == "ZTAG" && $0.sql.contains("UNIQUE") })
         try library.shell("DROP INDEX \"\(index.name)\"; UPDATE ZTAG SET ZNAME = 'tag 1' WHERE Z_PK IN (2, 3)")
         let report = try repair(library, [.duplicates])
-        #expect(report.findings.map(\.place) == ["Tag.name"])
+        #expect(report.faults.map(\.place) == ["Tag.name"])
         #expect(report.count == 2 && report.quarantined == 2)
         #expect(try library.line("SELECT count(*) FROM ZTAG") == "8")
         let columns = try #require(library.layout.joinTables.first).keyColumns
@@ -159,7 +159,7 @@ struct StoreRepairTests {
         let library = try LibraryStore()
         try library.shell("UPDATE ZSHELF SET ZPARENT = 4 WHERE Z_PK = 2; UPDATE ZSHELF SET ZPARENT = 9 WHERE Z_PK = 9")
         let report = try repair(library, [.cycles])
-        #expect(report.findings.map(\.rule) == [.cycles] && report.left == 0)
+        #expect(report.faults.map(\.rule) == [.cycles] && report.left == 0)
         #expect(try library.line("SELECT group_concat(Z_PK) FROM ZSHELF WHERE ZPARENT IS NULL") == "1,2,9")
     }
 
@@ -168,7 +168,7 @@ struct StoreRepairTests {
         try library.shell(
             "UPDATE ZSHELF SET ZBOOKCOUNT = 99 WHERE Z_PK = 4; UPDATE Z_PRIMARYKEY SET Z_MAX = 3 WHERE Z_NAME = 'Book'")
         let report = try repair(library)
-        #expect(report.findings.map(\.rule) == [.counts, .keyCounters] && report.left == 0)
+        #expect(report.faults.map(\.rule) == [.counts, .keyCounters] && report.left == 0)
         #expect(try library.line("SELECT ZBOOKCOUNT FROM ZSHELF WHERE Z_PK = 4") == "10")
         #expect(try library.line("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Book'") == "100")
     }
@@ -194,7 +194,7 @@ struct StoreRepairTests {
         try library.shell(
             "UPDATE ZSHELF SET ZPARENT = 77 WHERE Z_PK = 10; UPDATE Z_PRIMARYKEY SET Z_MAX = 3 WHERE Z_NAME = 'Book'")
         let report = try repair(library, [.keyCounters])
-        #expect(report.findings.map(\.rule) == [.keyCounters])
+        #expect(report.faults.map(\.rule) == [.keyCounters])
         #expect(try library.line("SELECT ZPARENT FROM ZSHELF WHERE Z_PK = 10") == "77")
     }
 

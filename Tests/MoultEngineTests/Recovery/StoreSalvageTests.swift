@@ -127,11 +127,11 @@ struct StoreSalvageTests {
             lostRows += missing.count
             for row in missing {
                 let key = try #require(Int64(row.prefix { $0 != "|" }))
-                #expect(loans.lost.contains { $0.contains(key) }, "page \(page) key \(key)")
+                #expect(loans.lostKeys.contains { $0.contains(key) }, "page \(page) key \(key)")
             }
             // The rows of that very page, and no key that never was is named.
             #expect(missing.count == leaves[page] ?? 0, "page \(page)")
-            #expect(loans.lost.reduce(0) { $0 + $1.count } == missing.count, "page \(page)")
+            #expect(loans.lostKeys.reduce(0) { $0 + $1.count } == missing.count, "page \(page)")
             #expect(try SQLiteShell.run(path, "PRAGMA integrity_check") == "ok\n")
             #expect(try POSIXSystem().read(damaged) == bytes)
         }
@@ -157,7 +157,7 @@ struct StoreSalvageTests {
         let after = try rows(report.store, "ZLOAN")
         let missing = Set(before.subtracting(after).compactMap { Int64($0.prefix { $0 != "|" }) })
         #expect(after.isSubset(of: before) && missing.count > 10)
-        #expect(Set(loans.lost.flatMap { Array($0) }) == missing && !report.isEverythingRead)
+        #expect(Set(loans.lostKeys.flatMap { Array($0) }) == missing && !report.isEverythingRead)
     }
 
     @Test func `a path that is taken is refused, and nothing is left beside it`() throws {

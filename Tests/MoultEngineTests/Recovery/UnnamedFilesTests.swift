@@ -106,7 +106,7 @@ struct UnnamedFilesTests {
             StoreAudit(store, model: first.model).findings.first { $0.code == "external-files-unnamed" })
         #expect(note.severity == .note && note.message.contains("4 files") && note.message.contains("1.2 MB"))
         let repair = try StoreRepair(store, at: first)
-        #expect(repair.found.findings.map(\.rule) == [.externalFiles] && repair.found.count == 4)
+        #expect(repair.found.faults.map(\.rule) == [.externalFiles] && repair.found.count == 4)
         // A rehearsal moves nothing.
         _ = try Migrator().rehearse(#require(repair.migration), on: store)
         #expect(try contents() == before)
@@ -127,7 +127,7 @@ struct UnnamedFilesTests {
         _ = try SQLiteShell.run(store, "UPDATE Z_PRIMARYKEY SET Z_MAX = 1 WHERE Z_NAME = 'Shot'")
         let repair = try StoreRepair(store, at: first)
         let outcome = try Migrator().run(#require(repair.migration), on: store)
-        #expect(Set(repair.report.findings.map(\.rule)) == [.keyCounters, .externalFiles] && outcome.backup != nil)
+        #expect(Set(repair.report.faults.map(\.rule)) == [.keyCounters, .externalFiles] && outcome.backup != nil)
         #expect(try files == named())
         let place = store + ".moult/external-files/" + outcome.run
         #expect(try FileManager.default.contentsOfDirectory(atPath: place) == strays)

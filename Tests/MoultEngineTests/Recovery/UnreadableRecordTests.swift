@@ -41,7 +41,7 @@ struct UnreadableRecordTests {
             #expect(error.code == .backupInvalid)
             #expect(error.message.contains(backup.name) && error.message.contains("is there"))
             // What the remedy says.
-            let words = error.remedy.split(separator: "'").map(String.init)
+            let words = error.remedy.split(separator: "\"").map(String.init)
             #expect(words.contains(backup.store), "\(error.remedy)")
         }
         let taken = try Migrator().importBackup(backup.store, for: fixture.store, version: "1", wasClosed: true)

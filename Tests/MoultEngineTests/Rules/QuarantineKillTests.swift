@@ -18,7 +18,7 @@ struct QuarantineKillTests {
             """)
         let template = try Data(contentsOf: URL(fileURLWithPath: forum.path))
         let (whole, commit) = try time(forum)
-        var ends: [Recovery.Outcome: Int] = [:]
+        var ends: [RecoveryOutcome: Int] = [:]
         for kill in Tier.faults.rounds(quick: 6, full: 200, sharedBy: 2) {
             try FileManager.default.removeItem(atPath: forum.sidecar.folder)
             try template.write(to: URL(fileURLWithPath: forum.path))

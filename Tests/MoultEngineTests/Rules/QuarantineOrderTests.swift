@@ -105,7 +105,7 @@ struct QuarantineOrderTests {
         _ = try Migrator().run(try #require(try audit.mending()), on: store)
     }
 
-    private func restore() throws -> RestorationReport {
+    private func restore() throws -> RestorationResult {
         let restoration = try Restoration(into: store, at: version)
         _ = try Migrator().run(restoration.migration, on: store)
         return restoration.report

@@ -35,7 +35,7 @@ private final class LookingSystem: ForwardingSystem {
         "homeless", of: "Topic", .orphan(relationship: "forum"), fix: .quarantine)
 
     @discardableResult
-    private static func restore(_ forum: BrokenForum, _ entries: [Int64]? = nil) throws -> RestorationReport {
+    private static func restore(_ forum: BrokenForum, _ entries: [Int64]? = nil) throws -> RestorationResult {
         let restoration = try Restoration(of: entries, into: forum.path, at: ForumRules.version)
         let outcome = try Migrator().run(restoration.migration, on: forum.path)
         #expect(outcome.backup != nil)
@@ -171,12 +171,12 @@ private final class LookingSystem: ForwardingSystem {
         #expect(report.refused[0].reason == "this version of Topic has no property heading")
         #expect(report.refused[1].reason == "this version has no entity Chapter")
         let moved = try #require(report.restored.first { $0.oldKey != nil })
-        #expect(moved.oldKey == 10 && moved.id.key > 10_000_000)
+        #expect(moved.oldKey == 10 && moved.key > 10_000_000)
         #expect(
-            try forum.shell("SELECT ZTITLE FROM ZTOPIC WHERE Z_PK IN (10, \(moved.id.key)) ORDER BY 1") == "other\nt10")
+            try forum.shell("SELECT ZTITLE FROM ZTOPIC WHERE Z_PK IN (10, \(moved.key)) ORDER BY 1") == "other\nt10")
         // Its posts follow it to its new key.
-        #expect(try forum.shell("SELECT group_concat(Z_PK) FROM ZPOST WHERE ZTOPIC = \(moved.id.key)") == "37,38,39,40")
-        let losses = Dictionary(uniqueKeysWithValues: report.restored.map { ($0.id.key, $0.lostLinks) })
+        #expect(try forum.shell("SELECT group_concat(Z_PK) FROM ZPOST WHERE ZTOPIC = \(moved.key)") == "37,38,39,40")
+        let losses = Dictionary(uniqueKeysWithValues: report.restored.map { ($0.key, $0.lostLinks) })
         #expect(losses[20] == ["posts to Post 77, which belongs to another object now"])
         #expect(losses[30] == ["relatedBy to Topic 31, which does not exist"])
         #expect(losses[60] == [])
@@ -221,7 +221,7 @@ private final class LookingSystem: ForwardingSystem {
         _ = try Self.quarantine(forum, three)
         // Whatever becomes of the old file meanwhile.
         for name in files.keys { try? FileManager.default.removeItem(atPath: forum.folder.path + "/" + name) }
-        #expect(try Self.restore(forum).restored.map(\.id.key) == [3])
+        #expect(try Self.restore(forum).restored.map(\.key) == [3])
         let cell = try forum.shell("SELECT substr(CAST(ZICON AS TEXT), 2, 36) FROM ZFORUM WHERE Z_PK = 3")
         let path = forum.folder.path + "/.Forum_SUPPORT/_EXTERNAL_DATA/" + cell
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(icon))
@@ -295,7 +295,7 @@ private final class LookingSystem: ForwardingSystem {
         let report = try Self.restore(forum)
         #expect(report.refused.map(\.key) == [5])
         #expect(report.refused.first?.reason.contains("cannot be read by the model") == true)
-        #expect(report.restored.map(\.id.key) == [6, 7, 8])
+        #expect(report.restored.map(\.key) == [6, 7, 8])
         #expect(try forum.quarantined().map(\.object.key) == [5])
     }
 }

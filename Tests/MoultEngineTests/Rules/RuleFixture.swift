@@ -32,8 +32,8 @@ extension BrokenForum {
 
     var sidecar: Sidecar { Sidecar(store: path) }
 
-    func quarantined() throws -> [Quarantine.Entry] {
-        var entries: [Quarantine.Entry] = []
+    func quarantined() throws -> [QuarantineEntry] {
+        var entries: [QuarantineEntry] = []
         try Quarantine(sidecar).forEachEntry { entries.append($0) }
         return entries
     }

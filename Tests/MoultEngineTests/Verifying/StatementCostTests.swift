@@ -65,7 +65,7 @@ struct StatementCostTests {
             _ = try store.shell(Self.faults)
             let repair = try StoreRepair(store.path, at: versions.versions[0])
             _ = try Migrator().run(#require(repair.migration), on: store.path)
-            #expect(repair.report.findings.count > 5)
+            #expect(repair.report.faults.count > 5)
         }
     }
 
@@ -92,7 +92,7 @@ struct StatementCostTests {
                 Issue.record("\(downgrade.way)")
                 return
             }
-            #expect(changed.contains { $0.entity == "Post" && $0.updated > 0 })
+            #expect(changed.contains { $0.entityName == "Post" && $0.updated > 0 })
         }
     }
 

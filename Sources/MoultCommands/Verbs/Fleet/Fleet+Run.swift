@@ -41,7 +41,7 @@ extension Verb {
         let fleet = try invocation.fleet(doing: invocation[value: verb] ?? "migrate")
         let report = try await fleet.run(
             invocation.fleetPolicy(), isApproved: invocation[approve], say: console.say)
-        console.print(report.document) { report.lines(style: $0).map(console.advised) }
+        console.print(report.document) { report.lines(style: $0) }
         return report.exitCode
     }
 
@@ -57,7 +57,7 @@ extension Verb {
         let fleet = try invocation.fleet(doing: "migrate")
         let chosen = try invocation[value: list].map { try fleet.listed($0) }
         let report = try await fleet.rollBack(chosen, invocation.fleetPolicy(), say: console.say)
-        console.print(report.document) { report.lines(style: $0).map(console.advised) }
+        console.print(report.document) { report.lines(style: $0) }
         return report.exitCode
     }
 

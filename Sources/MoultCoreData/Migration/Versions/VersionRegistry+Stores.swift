@@ -2,6 +2,8 @@ import Foundation
 import MoultEngine
 import MoultModel
 import MoultPlan
+import MoultReport
+import MoultSQLite
 import MoultStore
 import MoultSystem
 import MoultTransform
@@ -24,8 +26,11 @@ extension VersionRegistry {
     /// - Throws: `storeUnknown` if it is of none; `incompatibleVersion` for a target that is not registered; what a
     ///   file that is no store throws.
     public func status(ofStoreAt url: URL, target: SemanticVersion? = nil) throws -> StoreVersionStatus {
+        try StoreProbe.read(url.path) { try status(of: StoreSnapshot($0.connection), target: target) }
+    }
+
+    private func status(of snapshot: StoreSnapshot, target: SemanticVersion?) throws -> StoreVersionStatus {
         let models = modelVersions
-        let snapshot = try StoreProbe.read(url.path) { try StoreSnapshot($0.connection) }
         let identifiers = snapshot.metadata.versionIdentifiers
         guard let position = models.position(matching: snapshot.hashes, identifiers: identifiers) else {
             throw MigrationError.storeUnknown(nearest: models.nearest(to: snapshot.hashes))
@@ -77,20 +82,21 @@ extension VersionRegistry {
         registry: MigrationRegistry = MigrationRegistry(), on system: any System = POSIXSystem(),
         _ observer: MigrationObserver
     ) throws -> [VersionedMigration] {
-        try Migrator(system: system).healed(url.path)
-        let status = try status(ofStoreAt: url, target: target)
-        let path = try path(from: status.version, to: status.target)
-        guard !path.isEmpty else { return [] }
-        var registry = registry
-        register(in: &registry)
-        let prepared = try PreparedMigration(
-            url.path, versions: modelVersions, to: status.target.description,
-            options: .init(
-                registry: registry, losses: .asTheVersionsSay(), stopsAtEachVersion: stopsAtEachVersion),
-            system: system)
-        let keepsBackup = path.contains(where: \.backupRequired)
-        _ = try Migrator(options: MigrationOptions(isFrugal: !keepsBackup), system: system).run(prepared, observer)
-        return path
+        var options = RunOptions()
+        options.stopsAtEachVersion = stopsAtEachVersion
+        var way: [VersionedMigration] = []
+        let session = try StoreSession(at: url.path, options, on: system) { connection in
+            let status = try status(of: StoreSnapshot(connection), target: target)
+            way = try path(from: status.version, to: status.target)
+            guard !way.isEmpty else { return nil }
+            var context = StoreSession.Context(modelVersions, registry: registry)
+            register(in: &context.registry)
+            context.losses = .asTheVersionsSay()
+            options.keepsBackup = way.contains(where: \.backupRequired)
+            return (StoreRequest(url.path, to: status.target.description, .migrate, options), context)
+        }
+        _ = try session?.run(observer)
+        return way
     }
 
     /// Puts the newest backup of a version back in place of a store; what is there now is backed up first.
@@ -98,7 +104,7 @@ extension VersionRegistry {
     /// - Throws: `backupNotFound` if there is none of that version; `backupInvalid` before anything is done.
     public func rollBack(storeAt url: URL, to version: SemanticVersion) async throws {
         try await BlockingWork.run("VersionRegistry") { _ in
-            let migrator = Migrator()
+            let migrator = RunOptions().migrator()
             let backup = try migrator.backups(of: url.path).newest(ofVersion: version.description)
             let present = try? self.status(ofStoreAt: url).version.description
             _ = try migrator.rollback(url.path, to: backup, currentVersion: present ?? "")

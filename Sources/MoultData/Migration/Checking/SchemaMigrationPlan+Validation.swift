@@ -1,5 +1,5 @@
-import MoultEngine
 import MoultModel
+import MoultReport
 import MoultStore
 
 extension SchemaMigrationPlan {
@@ -27,14 +27,16 @@ extension SchemaMigrationPlan {
         let part = Self.part(of: snapshot.hashes, in: ModelVersions(versions: plan.versions))
         if let part { plan = ResolvedPlan(self, holding: [part: Set(snapshot.hashes.entities.keys)]) }
         // As a container opens the store.
-        var options = PreparedMigration.Options(isExperimental: true)
-        options.part = part.map(StorePart.configuration)
-        options.registry.add(plan)
-        var versions = ModelVersions(versions: plan.versions)
-        if versions.place(of: snapshot.hashes, as: options.part) == nil {
-            versions = try UnknownStore(snapshot, configuration: part).versions(adoptedBy: versions, of: plan.name)
+        var options = RunOptions()
+        options.isExperimental = true
+        options.configuration = part
+        var context = StoreSession.Context(ModelVersions(versions: plan.versions))
+        context.registry.add(plan)
+        if context.versions.place(of: snapshot.hashes, as: part.map(StorePart.configuration)) == nil {
+            context.versions = try UnknownStore(snapshot, configuration: part)
+                .versions(adoptedBy: context.versions, of: plan.name)
         }
-        _ = try PreparedMigration(url.path, versions: versions, options: options).migration()
+        try StoreSession(StoreRequest(url.path, .plan, options), context).check()
     }
 
     /// A name for the configuration of a store that has a part of a version's entities; nil for any other store.

@@ -1,8 +1,7 @@
 internal import MoultCoreData
 import MoultEngine
 import MoultModel
-import MoultStore
-import MoultSystem
+import MoultReport
 
 /// Makes, lists, verifies and puts back the backups of one store. Every migration makes one by itself before it changes
 /// anything; this is for a button that says "Create backup now".
@@ -51,28 +50,27 @@ public struct BackupManager: Sendable {
     @discardableResult
     public func createBackup() throws -> Backup {
         if url == Self.migrating {
-            if let made = try Migrator().backups(of: url.path).list().last { return Backup(made) }
+            if let made = try backups().last(where: { $0.error == nil }) { return made }
             throw MigrationError(
                 .backupNotFound, "The migration makes no backup.", place: url.path,
                 remedy: "Copy the store before it is opened.")
         }
-        if try PersistentStoreCoordinator.isOpen(url) { return Backup(try Migrator().backUpOpen(url.path)) }
-        let version = try currentVersion()
-        return Backup(try Migrator().backUp(url.path, version: version))
+        let isOpen = try PersistentStoreCoordinator.isOpen(url)
+        return Backup(try isOpen ? keeper.migrator.backUpOpen(url.path) : keeper.backUp())
     }
 
-    /// Oldest first; none where there is no store and never was. A backup whose manifest cannot be read is among them, with
-    /// its ``Backup/error``.
+    /// The backups next to the store and in the folders that its history names, oldest first; none where there is no
+    /// store and never was. A backup whose manifest cannot be read is among them, with its ``Backup/error``.
     public func backups() throws -> [Backup] {
-        try [Migrator().backups(of: url.path)].all(of: url.path).map { Backup($0.backup, $0.error) }
+        // The file is not looked at: closing it would release the locks of a container that has it open.
+        try keeper.hasRecords ? keeper.backups().backups.map(Backup.init) : []
     }
 
     /// Verifies that a backup still is what it was when it was made.
     ///
     /// - Throws: `backupInvalid` that says what differs; `backupNotFound`.
     public func verify(_ backup: Backup) throws {
-        let folder = try Migrator().backups(of: url.path)
-        try folder.verify(try folder.backup(named: backup.name))
+        try keeper.verify(keeper.backup(named: backup.name))
     }
 
     /// Puts a backup in place of the store, in one commit, when it has been verified.
@@ -83,26 +81,16 @@ public struct BackupManager: Sendable {
     @discardableResult
     public func restore(_ backup: Backup) throws -> Backup? {
         try PersistentStoreCoordinator.checkIsNotOpen(url)
-        let migrator = Migrator()
-        let stored = try migrator.backups(of: url.path).backup(named: backup.name)
-        let version = try? currentVersion()
-        return try migrator.rollback(url.path, to: stored, currentVersion: version ?? "").saved.map(Backup.init)
+        return try keeper.restore(keeper.backup(named: backup.name)).saved.map(Backup.init)
     }
 
-    private func currentVersion() throws -> String {
-        try StoreProbe.read(url.path) { try StoreSnapshot($0.connection).metadata.versionIdentifiers.first ?? "" }
-    }
+    private var keeper: StoreKeeper { StoreKeeper(url.path) }
 }
 
 extension BackupManager.Backup {
-    fileprivate init(_ backup: StoreBackup) { self.init(backup, nil) }
-
-    fileprivate init(_ backup: StoreBackup, _ error: MigrationError?) {
-        self.error = error
-        name = backup.name
-        version = backup.manifest.version
-        createdAt = Date(timeIntervalSince1970: Double(backup.manifest.createdAt.seconds))
-        size = backup.manifest.size
+    fileprivate init(_ backup: StoreBackup) {
+        (name, version, size, error) = (backup.name, backup.version, backup.bytes, backup.error)
+        createdAt = Date(timeIntervalSince1970: backup.createdAt.timeIntervalSince1970.rounded(.down))
         url = URL(fileURLWithPath: backup.store)
     }
 }

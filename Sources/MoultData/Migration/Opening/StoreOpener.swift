@@ -81,22 +81,19 @@ package struct StoreOpener {
     func opening(
         at url: URL?, configuration: String?, isReadOnly: Bool, allowing allowed: AllowedMigration
     ) throws -> StoreOpening {
-        let description = PersistentStoreDescription(url: url)
-        description.configuration = configuration
-        description.isReadOnly = isReadOnly
-        description.setOption(true, forKey: PersistentStoreOption.historyTracking)
+        var options = try StoreOptions(nil, migratesByDefault: true)
+        (options.isReadOnly, options.tracksHistory) = (isReadOnly, true)
         // Who shares a store with SwiftData says so, and is refused what is uncertain (`Schema.checkMappings()`).
-        description.setOption(true, forKey: PersistentStoreOption.allowsUncertainVersionHashes)
-        description.migrationProgress = onProgress
-        description.isMigrationCancelled = isCancelled
-        description.migrationRegistry = registry
-        description.migrationLosses = onLosses
-        description.acceptedLosses.formUnion(allowed.losses)
-        description.setOption(allowed.cloudKit, forKey: PersistentStoreOption.allowsCloudKitMigration)
-        var opening = try StoreOpening(
-            description, model: model, versions: plan.map { ModelVersions(versions: $0.versions) })
+        options.allowsUncertainHashes = true
+        (options.acceptedLosses, options.allowsCloudKitMigration) = (allowed.losses, allowed.cloudKit)
+        let isInMemory = url.map { $0.path == "/dev/null" } ?? true
+        var opening = StoreOpening(
+            model: model, versions: plan.map { ModelVersions(versions: $0.versions) }, url: url,
+            type: isInMemory ? .inMemory : .sqlite, configuration: configuration, options: options)
         opening.system = system
-        opening.remedies = .modelConfiguration
+        (opening.migration.registry, opening.migration.onLosses) = (registry, onLosses)
+        (opening.migration.onProgress, opening.migration.isCancelled) = (onProgress, isCancelled)
+        opening.words = ConfigurationWords()
         if let error = plan?.missingStages { opening.willMigrate = { _, _ in throw error } }
         if let plan {
             opening.adopting = {
@@ -119,23 +116,5 @@ package struct AllowedMigration {
     init(_ configuration: ModelConfiguration) {
         losses = configuration.acceptedLosses
         cloudKit = configuration.allowsCloudKitMigration
-    }
-}
-
-extension MigrationRemedies {
-    private static let writingPlan =
-        "Otherwise open the store with a SchemaMigrationPlan that has its models as a VersionedSchema, and there answer in "
-        + "`answers`, or keep the values by a .transform or a custom stage."
-
-    fileprivate static let modelConfiguration = MigrationRemedies(
-        allowingCloudKit: "set allowsCloudKitMigration of the ModelConfiguration",
-        mapping: [
-            .question: "If it was renamed, give it an originalName. \(writingPlan)",
-            .cannotInfer: "Make these changes inferable. \(writingPlan)",
-        ]
-    ) {
-        "If the store is another app's, give the ModelConfiguration a name or a URL of its own. If a model is missing, add "
-            + "it to the container. Otherwise add the models of the store's version to a SchemaMigrationPlan, or accept "
-            + "the loss: acceptedLosses = \($0.swiftLiteral) of the ModelConfiguration."
     }
 }

@@ -100,7 +100,7 @@ private struct ColumnMatching {
                 message:
                     "The column \(column.name) of \(table) has the declared type \(column.actual), not \(column.expected).",
                 remedy:
-                    "SQLite may have converted values when they were written. moult salvage copies every object into a "
+                    "SQLite may have converted values when they were written. \(.salvage) copies every object into a "
                     + "new store, whose columns have the declared types of the model.")
         }
         return unknown + absent + other

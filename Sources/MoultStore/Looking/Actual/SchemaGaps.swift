@@ -66,7 +66,7 @@ package struct SchemaGaps: Sendable, Equatable {
     /// - Throws: `storeCorrupted` if a table or an entity's number is missing.
     func requireTables() throws {
         guard let first = findings.first else { return }
-        throw MigrationError(.storeCorrupted, first.message, place: first.place, remedy: first.remedy)
+        throw MigrationError(.storeCorrupted, first.message, place: first.place, remedy: first.advice)
     }
 
     /// One for each missing table, number and index: errors, but for an index that only makes the store slow.
@@ -99,7 +99,7 @@ package struct SchemaGaps: Sendable, Equatable {
                 code: "column-missing", severity: .error, place: "\(gap.table).\(gap.column.name)",
                 message: "The table \(gap.table) has no column \(gap.column.name), which held one end of each of its "
                     + "pairs.",
-                remedy: "Restore a backup, or use moult salvage to copy every object into a new store, without these "
+                remedy: "Restore a backup, or use \(.salvage) to copy every object into a new store, without these "
                     + "pairs.")
         }
             + strangers.map(Finding.nameTaken)
@@ -112,7 +112,7 @@ extension Finding {
         Finding(
             code: "name-taken", severity: .error, place: entry.name,
             message: "The \(entry.kind.rawValue) \(entry.name) has the name of one of Core Data's tables.",
-            remedy: "Drop the \(entry.kind.rawValue), or rename it; then run moult repair, which "
+            remedy: "Drop the \(entry.kind.rawValue), or rename it; then run \(.repair), which "
                 + "creates the table.")
     }
 }
@@ -133,13 +133,13 @@ extension SchemaGaps {
         return Finding(
             code: isDiffering ? "index-differs" : "index-missing", severity: index.isUnique ? .error : .note,
             place: index.name, message: index.isUnique ? "\(what): nothing keeps its values unique." : "\(what).",
-            remedy: "moult repair creates it\(index.isUnique ? ", if no value occurs twice" : "").")
+            remedy: "\(.repair) creates it\(index.isUnique ? ", if no value occurs twice" : "").")
     }
 }
 
 extension Finding {
-    static let schemaRemedy =
-        "Name the model that made the store; otherwise run moult repair, which creates what is missing, or restore a backup."
+    static let schemaRemedy: Remedy =
+        "Name the model that made the store; otherwise run \(.repair), which creates what is missing, or restore a backup."
 
     static func missing(_ message: String, code: String, _ place: String) -> Finding {
         Finding(code: code, severity: .error, place: place, message: message, remedy: schemaRemedy)

@@ -54,7 +54,7 @@ extension Finding {
         return Finding(
             code: "column-deferred", severity: .note, place: place,
             message: "The column belongs to an older version and is still to be dropped.",
-            remedy: "moult finish drops it.")
+            remedy: "\(.finish) drops it.")
     }
 }
 

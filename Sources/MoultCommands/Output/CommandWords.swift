@@ -1,0 +1,202 @@
+import MoultEngine
+import MoultModel
+
+/// The words of the command line for what a remedy names. Each command runs as it is printed: with the store, the model
+/// and the files that the person has named.
+package struct CommandWords: Sendable {
+    /// As they were typed, each as one word for a shell.
+    private let store: String?
+    private let model: String?
+    /// The other named options that decide what a command does, by the option's name.
+    private let named: [(option: String, text: String)]
+    /// Whether the app whose tool this is has a model.
+    private let hasOwnModel: Bool
+
+    /// The words before a command is known, or outside of any.
+    package init(store: String? = nil, model: String? = nil) {
+        (self.store, self.model) = (store?.pathTyped, model?.pathTyped)
+        (named, hasOwnModel, way, answering) = ([], false, "", "")
+    }
+
+    package init(_ invocation: Invocation) {
+        store = invocation[Operand.store]?.pathTyped
+        model = (invocation[value: .model] ?? invocation[Operand.model])?.pathTyped
+        hasOwnModel = invocation.registry.models != nil
+        named = [Option.backups, .order].compactMap { option in
+            invocation[value: option].map { (option.name, "--\(option.name) \($0.pathTyped)") }
+        }
+        func typed(_ option: Option) -> String {
+            invocation[value: option].map { " --\(option.name) \($0.pathTyped)" } ?? ""
+        }
+        way = (store.map { " --for \($0)" } ?? "") + typed(.target)
+        answering = typed(.order) + typed(.answers)
+    }
+
+    /// The options that find the questions on the store's way again.
+    private let way: String
+    /// The options that find the model and the answers file again.
+    private let answering: String
+
+    /// The paths of things that a verb makes, where the advice names none.
+    private static let newPlaces = ["salvage": "SAVED.sqlite"]
+
+    /// Every verb as it is typed, those of several words first.
+    private static let verbs: [(words: String, verb: Verb)] =
+        Verb.all.flatMap(\.leaves).sorted { $0.words.count > $1.words.count }
+        .map { ($0.words.joined(separator: " "), $0.verb) }
+}
+
+// MARK: - The words
+
+extension CommandWords: RemedyWords {
+    package func text(_ action: Remedy.Action) -> String {
+        let words = action.use.command
+        let operands = action.settings.filter(\.isOperand).map { " \(text($0))" }.joined()
+        var settings = action.settings.filter { !$0.isOperand }.map(text).filter { !$0.isEmpty }.map { " \($0)" }
+        func isSet(_ option: String) -> Bool { settings.contains { $0.hasPrefix(" --\(option)") } }
+        guard let verb = Self.verbs.first(where: { $0.words == words })?.verb else { return "\(Program.name) \(words)" }
+        var command = "\(Program.name) \(words)"
+        switch verb.operands.first {
+        case Operand.store:
+            guard let store else { return command + operands + settings.joined() }
+            let paths = action.settings.compactMap { if case .path(let path) = $0 { path.pathTyped } else { nil } }
+            let named = action.settings.compactMap { if case .store(let path) = $0 { path.pathTyped } else { nil } }
+            command += " \(named.first ?? store)"
+            if let place = paths.first ?? Self.newPlaces[words] { command += " \(place)" }
+        case Operand.model:
+            if !operands.isEmpty, action.settings.first != .anyModel { return command + operands + settings.joined() }
+            if let model { command += " \(model)" } else if !hasOwnModel { command += " MODEL" }
+            if action.use == .answer { settings.insert((isSet("set") ? way : "") + answering, at: 0) }
+            return command + settings.joined()
+        default: return command + operands + settings.joined()
+        }
+        if verb.has(.model), let model, !isSet("model") { command += " --model \(model)" }
+        for (option, text) in named where verb.options.contains(where: { $0.name == option }) && !isSet(option) {
+            command += " \(text)"
+        }
+        return command + settings.joined()
+    }
+
+    package func text(_ setting: Remedy.Setting) -> String {
+        switch setting {
+        case .anyStore: return "STORE"
+        case .anyModel: return model ?? "MODEL"
+        case .store(let path), .path(let path): return path.pathTyped
+        case .file(let path): return "-o \(path.pathTyped)"
+        case .model("MODEL"): return model.map { "--model \($0)" } ?? (hasOwnModel ? "" : "--model MODEL")
+        default:
+            let (option, value) = setting.option
+            return "--" + option + (value.map { " \($0.shellQuoted)" } ?? "")
+        }
+    }
+
+    package func text(_ permission: Remedy.Permission) -> String {
+        switch permission {
+        case .cloudKit: "pass --cloudkit"
+        case .configuration(let name): "pass --store-configuration \(name)"
+        case .loss(let place): "acceptedLosses = \([place].swiftLiteral), or --accept-losses on the command line"
+        case .losses(let places):
+            "To declare it in moult.json: \"acceptedLosses\": \(places.swiftLiteral). To accept every loss of this "
+                + "migration: --accept-losses."
+        case .code(let name):
+            """
+             The program that holds the code is an executable target of three lines, with the products MoultCommands and \
+            MoultCoreData; it has every verb of moult:
+
+                import MoultCommands
+                import MoultCoreData
+                await MoultCommand.main(registry)   // a MigrationRegistry with \(name)
+            """
+        }
+    }
+}
+
+extension Remedy.Use {
+    /// The verb as it is typed.
+    package var command: String {
+        switch self {
+        case .migrate, .plan, .finish, .rollback, .downgrade, .status, .inspect, .validate, .repair, .salvage, .dump,
+            .log, .runs, .views, .query, .export, .answer, .lock, .lint, .changelog, .fixture, .hash, .compile,
+            .decompile:
+            "\(self)"
+        case .recover: "resume"
+        case .diagnose: "doctor"
+        case .difference: "diff"
+        case .makeBackup: "backup create"
+        case .listBackups: "backup list"
+        case .verifyBackups: "backup verify"
+        case .pruneBackups: "backup prune"
+        case .importBackup: "backup import"
+        case .restoreBackup: "backup restore"
+        case .listQuarantine: "quarantine list"
+        case .showQuarantine: "quarantine show"
+        case .restoreQuarantined: "quarantine restore"
+        case .startMirror: "mirror start"
+        case .syncMirror: "mirror sync"
+        case .verifyMirror: "mirror verify"
+        case .cutOverMirror: "mirror cutover"
+        case .stopMirror: "mirror stop"
+        case .planFleet: "fleet plan"
+        case .runFleet: "fleet run"
+        case .fleetStatus: "fleet status"
+        case .rollbackFleet: "fleet rollback"
+        }
+    }
+}
+
+extension Remedy.Setting {
+    fileprivate var isOperand: Bool {
+        switch self {
+        case .anyStore, .store, .path, .anyModel: true
+        default: false
+        }
+    }
+
+    /// The option's name and its value.
+    fileprivate var option: (name: String, value: String?) {
+        switch self {
+        case .anyStore, .store, .path, .file, .anyModel: ("", nil)
+        case .model(let path): ("model", path)
+        case .to(let name): ("to", name)
+        case .from(let name): ("from", name)
+        case .version(let name): ("version", name)
+        case .into(let path): ("into", path)
+        case .at(let path): ("at", path)
+        case .set(let answer): ("set", answer)
+        case .forget(let place): ("forget", place)
+        case .only(let rules): ("only", rules.isEmpty ? nil : rules.joined(separator: ","))
+        case .budget(let time): ("budget", time)
+        case .backups(let folder): ("backups", folder)
+        case .run(let run): ("run", run)
+        case .entity(let name): ("entity", name)
+        case .format(let name): ("format", name)
+        case .profile(let name): ("profile", name)
+        case .config(let path): ("config", path)
+        case .since(let revision): ("since", revision)
+        case .shard(let index): ("shard", index)
+        case .shards(let count): ("shards", count)
+        case .retry(let kind): ("retry", kind)
+        case .wait(let time): ("wait", time)
+        case .output: ("out", nil)
+        case .deferred: ("deferred", nil)
+        case .mapping, .order, .normalise, .frugal, .again, .experimental, .sql, .values, .overwrite, .undo, .restore,
+            .seed, .replace, .results, .time, .memory, .approve, .partition, .sbatch, .canary, .limit, .fix, .json:
+            ("\(self)", nil)
+        case .inPlace: ("in-place", nil)
+        case .stopAtEachVersion: ("stop-at-each-version", nil)
+        case .dryRun: ("dry-run", nil)
+        case .wasClosed: ("was-closed", nil)
+        case .allowLargeQuarantine: ("allow-large-quarantine", nil)
+        case .acceptLosses: ("accept-losses", nil)
+        }
+    }
+}
+
+extension Verb {
+    fileprivate func has(_ option: Option) -> Bool { options.contains { $0.name == option.name } }
+}
+
+extension String {
+    /// As one word for a shell, which no program takes for an option.
+    fileprivate var pathTyped: String { (hasPrefix("-") ? "./" + self : self).shellQuoted }
+}

@@ -1,0 +1,117 @@
+import MoultModel
+import MoultSystem
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// One run in a store's history.
+public struct StoreRun: Sendable, Hashable, Identifiable {
+    /// The result of a run.
+    public enum Result: String, Sendable, Hashable, CaseIterable, Codable {
+        /// It has done its work.
+        case done
+        /// It failed, and the store is as it was.
+        case failed
+        /// It was stopped, and the store is as it was.
+        case cancelled
+        /// It ended on its budget, for the next call to continue.
+        case paused
+        /// Its process died before the commit, and the store stayed the old one.
+        case undone
+        /// Its process died after the commit, and the next run found the new store.
+        case recovered
+    }
+
+    /// The operation of a run.
+    public enum Operation: String, Sendable, Hashable, CaseIterable, Codable {
+        /// A migration.
+        case migrate
+        /// The return to a backup.
+        case rollback
+        /// Work that a deferred migration left.
+        case finish
+        /// The fixes of rules.
+        case validate
+        /// A repair.
+        case repair
+        /// Objects from the quarantine that were put back.
+        case quarantine
+        /// The return to an older version.
+        case downgrade
+    }
+
+    package var run: String
+    /// The operation of the run.
+    public package(set) var operation: Operation
+    /// The result of the run.
+    public package(set) var result: Result
+    /// The name of the version before.
+    public package(set) var from: String
+    /// The name of the version that it led to, or would have led to.
+    public package(set) var to: String
+    /// When it began and ended, in ISO 8601.
+    package var startTime: String
+    package var endTime: String
+    package var seconds: Double
+    /// The name of the backup that it made; nil if it made or kept none.
+    public package(set) var backup: String?
+    /// The folder where that backup is; nil in records of earlier versions of Moult.
+    package var backups: String?
+    /// Rows that it was estimated to touch.
+    public package(set) var rows: Int64
+    package var bytes: Int64
+    /// The error's code and sentence; nil if it did not fail.
+    public package(set) var error: String?
+    /// Objects that it put into the quarantine.
+    public package(set) var quarantined: Int64 = 0
+    /// Objects that the fixes of rules changed, deleted or made.
+    package var fixed: Int64 = 0
+    /// The losses of the run, counted: what the store does not have since.
+    public package(set) var losses: [MigrationLoss] = []
+    /// The name of the backup that a rollback put back.
+    package var restored: String?
+    /// The names of the backups that it removed, because the retention policy does not keep them.
+    package var removed: [String] = []
+
+    /// The name of the run, which no other run of the store has.
+    public var id: String { run }
+    /// When it began; nil for a record that does not say.
+    public var startedAt: Date? { Timestamp(iso8601: startTime)?.date }
+    /// The time that the run took.
+    public var duration: Duration { .seconds(seconds) }
+}
+
+extension StoreRun {
+    package var json: JSONValue {
+        .object([
+            .init("format", .integer(1)), .init("run", .string(run)), .init("operation", .string(operation.rawValue)),
+            .init("result", .string(result.rawValue)), .init("from", .string(from)), .init("to", .string(to)),
+            .init("startedAt", .string(startTime)), .init("endedAt", .string(endTime)),
+            .init("seconds", .double(seconds)), .init("backup", backup.map(JSONValue.string) ?? .null),
+            .init("backups", backups.map(JSONValue.string) ?? .null), .init("rows", .integer(rows)),
+            .init("bytes", .integer(bytes)),
+            .init("error", error.map(JSONValue.string) ?? .null), .init("quarantined", .integer(quarantined)),
+            .init("fixed", .integer(fixed)), .init("losses", .array(losses.map(\.document))),
+            .init("restored", JSONValue(restored)), .init("removedBackups", JSONValue(removed)),
+        ])
+    }
+
+    init?(_ json: JSONValue) {
+        guard json["format"]?.integer == 1, let run = json["run"]?.string,
+            let operation = json["operation"]?.string.flatMap(Operation.init),
+            let result = json["result"]?.string.flatMap(Result.init)
+        else { return nil }
+        self.init(
+            run: run, operation: operation, result: result, from: json["from"]?.string ?? "",
+            to: json["to"]?.string ?? "", startTime: json["startedAt"]?.string ?? "",
+            endTime: json["endedAt"]?.string ?? "", seconds: json["seconds"]?.double ?? 0,
+            backup: json["backup"]?.string, backups: json["backups"]?.string, rows: json["rows"]?.integer ?? 0,
+            bytes: json["bytes"]?.integer ?? 0,
+            error: json["error"]?.string, quarantined: json["quarantined"]?.integer ?? 0,
+            fixed: json["fixed"]?.integer ?? 0, losses: MigrationLoss.list(json["losses"]),
+            restored: json["restored"]?.string, removed: json["removedBackups"]?.array?.compactMap(\.string) ?? [])
+    }
+}

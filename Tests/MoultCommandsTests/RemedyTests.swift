@@ -1,0 +1,175 @@
+import Foundation
+import MoultCommands
+import MoultCoreData
+import MoultData
+import MoultModel
+import TestSupport
+import Testing
+
+/// What a remedy names exists in the face that it is rendered for.
+@Suite("Remedies")
+struct RemedyTests {
+    /// One of each kind of setting.
+    private static let settings: [Remedy.Setting] = [
+        .anyStore, .store("S.sqlite"), .path("P"), .anyModel, .model("M"), .mapping, .order, .to("V"), .from("V"),
+        .version("V"), .into("P"), .at("P"), .set("Post.text=drop"), .forget("Post.text"), .only(["one-sided"]),
+        .budget("1min"), .backups("P"), .run("R"), .inPlace, .normalise, .deferred, .stopAtEachVersion, .frugal, .again,
+        .experimental, .dryRun, .sql, .values, .json, .wasClosed, .allowLargeQuarantine, .acceptLosses, .overwrite,
+        .undo,
+        .restore, .entity("E"), .format("csv"), .seed, .output, .replace, .file("P"), .profile("cloudkit"),
+        .config("none"), .since("REV"), .results, .shard("1/2"), .shards("2"), .retry("vanished"), .wait("1min"), .time,
+        .memory, .approve, .partition, .sbatch, .canary, .limit, .fix,
+    ]
+
+    private static let permissions: [Remedy.Permission] = [
+        .cloudKit, .configuration("Cloud"), .loss("Post.text"), .losses(["Post.text", "User"]), .code("step"),
+    ]
+
+    private static func name(_ setting: Remedy.Setting) -> String { String("\(setting)".prefix { $0 != "(" }) }
+
+    private static func action(_ use: Remedy.Use, _ settings: [Remedy.Setting] = []) -> Remedy {
+        "\(use, with: settings)"
+    }
+
+    /// The verb of a use case, and the words that it is typed as.
+    private static func verb(_ use: Remedy.Use) throws -> (verb: Verb, words: [String]) {
+        let words = use.command.split(separator: " ").map(String.init)
+        var verb = try #require(Verb.all.first { $0.name == words[0] }, "\(use)")
+        for word in words.dropFirst() {
+            verb = try #require(verb.subverbs.first { $0.name == word }, "\(use)")
+        }
+        return (verb, words)
+    }
+
+    @Test func `the command line parses every use case as it says it`() throws {
+        for use in Remedy.Use.allCases {
+            let (verb, words) = try Self.verb(use)
+            let paths = verb.operands.filter { !$0.isOptional }.map { Remedy.Setting.path($0.name) }
+            let typed = Self.action(use, with(verb, paths)).text(in: CommandWords())
+            let arguments = typed.split(separator: " ").map(String.init)
+            #expect(Array(arguments.dropFirst().prefix(words.count)) == words, "\(typed)")
+            #expect(throws: Never.self, "\(typed)") {
+                _ = try Invocation(
+                    verb, path: words.joined(separator: " "), arguments: Array(arguments.dropFirst(1 + words.count)))
+            }
+        }
+    }
+
+    /// The model stands first in the words of a verb that takes one.
+    private func with(_ verb: Verb, _ paths: [Remedy.Setting]) -> [Remedy.Setting] {
+        verb.operands.first?.name == "MODEL" ? [.anyModel] + paths.dropFirst() : paths
+    }
+
+    @Test func `a command names what a person has named`() throws {
+        let (migrate, _) = try Self.verb(.migrate)
+        let words = CommandWords(
+            try Invocation(
+                migrate, path: "migrate", arguments: ["it's.sqlite", "--model", "M.momd", "--backups", "B"]))
+        #expect(
+            Self.action(.repair, [.only(["indexes", "one-sided"])]).text(in: words).hasSuffix(
+                " repair 'it'\\''s.sqlite' --model M.momd --backups B --only indexes,one-sided"))
+        #expect(
+            Self.action(.salvage).text(in: words).hasSuffix(" salvage 'it'\\''s.sqlite' SAVED.sqlite --model M.momd"))
+        #expect(Self.action(.lock, [.anyModel, .again]).text(in: words).hasSuffix(" lock M.momd --again"))
+        #expect(Self.action(.rollback, [.store("other")]).text(in: words).contains(" rollback other "))
+    }
+
+    @Test func `every action in the sources is of a verb with these options`() throws {
+        let options = Dictionary(
+            uniqueKeysWithValues: Self.settings.map { setting in
+                let text = CommandWords().text(setting)
+                return (Self.name(setting), text.hasPrefix("--") ? text.dropFirst(2).prefix { $0 != " " } : "")
+            })
+        let uses = Dictionary(uniqueKeysWithValues: Remedy.Use.allCases.map { ("\($0)", $0) })
+        var checked = 0
+        for line in try Self.sources("").flatMap({ $0.split(separator: "\n") }) where line.contains("\\(.") {
+            for piece in line.components(separatedBy: "\\(.").dropFirst() {
+                guard let use = uses[String(piece.prefix { $0.isLetter })] else { continue }
+                let verb = try Self.verb(use).verb
+                for setting in Self.inner(piece).matches(of: #/(?:, |\[|: )\.(\w+)/#) {
+                    guard let option = options[String(setting.output.1)], !option.isEmpty else { continue }
+                    checked += 1
+                    #expect(verb.options.contains { $0.name == option }, "\(line): \(verb.name) --\(option)")
+                }
+            }
+        }
+        #expect(checked > 30)
+    }
+
+    @Test func `what the library's words name is public`() throws {
+        let library = try Self.sources("Moult") + Self.sources("MoultTools")
+        func isThere(_ function: Substring, of type: Substring) -> Bool {
+            let name = function.prefix { $0 != "(" }
+            let labels = function.dropFirst(name.count + 1).dropLast().split(separator: ":").map(String.init)
+            let start = name == "init" ? "public init(" : "func \(name)("
+            return library.contains { text in
+                guard text.contains("extension \(type)") || text.contains("struct \(type)") else { return false }
+                return text.components(separatedBy: start).dropFirst().contains { Self.labels($0) == labels }
+            }
+        }
+        let options = try Self.sources("").filter { $0.contains("public struct RunOptions") }
+        var checked = 0
+        let texts =
+            Remedy.Use.allCases.map { Self.action($0).text(in: SwiftWords()) } + Self.settings.map(SwiftWords().text)
+        for text in texts {
+            for name in text.matches(of: #/(Project|StoreMirror)\.(\w+\([\w:]*\))/#) {
+                checked += 1
+                #expect(isThere(name.output.2, of: name.output.1), "\(text)")
+            }
+            for name in text.matches(of: #/RunOptions\.(\w+)/#) {
+                checked += 1
+                #expect(options.contains { $0.contains("public var \(name.output.1)") }, "\(text)")
+            }
+        }
+        #expect(checked > 40)
+    }
+
+    @Test func `no words but those of the command line have verbs or options`() {
+        let named = #/\bmoult [a-z]|--[a-z]/#
+        for words: any RemedyWords in [SwiftWords(), DescriptionWords(), ConfigurationWords()] {
+            for use in Remedy.Use.allCases {
+                #expect(!Self.action(use, Self.settings).text(in: words).contains(named), "\(use)")
+            }
+            for setting in Self.settings { #expect(!words.text(setting).contains(named), "\(setting)") }
+            for permission in Self.permissions { #expect(!words.text(permission).contains(named), "\(permission)") }
+            for code in [MigrationError.Code.question, .cannotInfer, .cloudKit] {
+                #expect(words.remedy(for: code)?.text(in: words).contains(named) != true, "\(code)")
+            }
+        }
+    }
+
+    /// The text up to the parenthesis that closes it.
+    private static func inner(_ text: String) -> Substring {
+        var depth = 1
+        return text.prefix { character in
+            if "([".contains(character) { depth += 1 }
+            if ")]".contains(character) { depth -= 1 }
+            return depth > 0
+        }
+    }
+
+    /// The labels of the parameters that begin a text, up to their closing parenthesis.
+    private static func labels(_ text: String) -> [String] {
+        var (depth, labels, parameter) = (1, [String](), "")
+        for character in text.replacing("->", with: "") {
+            if "([<{".contains(character) { depth += 1 }
+            if ")]>}".contains(character) { depth -= 1 }
+            if depth == 0 || depth == 1 && character == "," {
+                let words = parameter.split { " \n:".contains($0) }
+                if let label = words.first { labels.append(String(label)) }
+                parameter = ""
+                if depth == 0 { break }
+            } else {
+                parameter.append(character)
+            }
+        }
+        return labels
+    }
+
+    private static func sources(_ module: String) throws -> [String] {
+        let folder = packageRoot.appendingPathComponent("Sources/\(module)")
+        let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+        return try files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }
+            .map { try String(contentsOf: $0, encoding: .utf8) }
+    }
+}
