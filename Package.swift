@@ -163,8 +163,7 @@ let package = Package(
             [
                 "MoultModel", "MoultModelFiles", "MoultPropertyList", "MoultPlan", "MoultSQLite", "MoultStore",
                 "MoultObjects", "MoultSystem", "MoultTransform", "MoultEngine", "MoultReport", "MoultLint",
-                "MoultGenerate", "MoultExport",
-                "MoultFleet", "Moult",
+                "MoultGenerate", "MoultExport", "MoultFleet", "MoultCare", "MoultMirror", "MoultTesting", "Moult",
             ]),
         // Faults at every moment of a migration, for Moult's own tests and for its users'.
         module(

@@ -70,8 +70,7 @@ extension Project {
     ) -> StoreTask<FinishReport> {
         task("finish", store) { observer, _ in
             let limit = time.map { DeferredLimit.seconds($0 / .seconds(1)) } ?? .all
-            return FinishReport(
-                try options.migrator().finishDeferred(store, versions: versions, limit, observer))
+            return try keeper(of: store, options).finish(limit, observer)
         }
     }
 

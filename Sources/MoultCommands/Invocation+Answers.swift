@@ -1,8 +1,6 @@
 import MoultModel
-import MoultModelFiles
-import MoultPlan
-import MoultStore
 import MoultSystem
+import MoultTools
 
 extension Invocation {
     /// The file of answers: the one that `--answers` names, otherwise the one next to the model, or in the folder where
@@ -38,11 +36,5 @@ extension Invocation {
             console.say("Ignored, because neither store is of such a version: the answer \(answer.json).")
         }
         return answers.removing { !isKnown($0) }
-    }
-
-    /// The position of a store's version; nil if it is of none of them.
-    func position(of store: String, in versions: ModelVersions) throws -> Int? {
-        let snapshot = try StoreProbe.read(store) { try StoreSnapshot($0.connection) }
-        return versions.position(matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
     }
 }

@@ -1,7 +1,5 @@
 import MoultModel
-import MoultModelFiles
 import MoultReport
-import MoultStore
 import MoultSystem
 import MoultTools
 

@@ -1,11 +1,8 @@
 import Moult
-import MoultEngine
 import MoultModel
-import MoultPlan
 import MoultReport
-import MoultStore
 import MoultSystem
-import MoultTransform
+import MoultTools
 
 extension Invocation {
     /// The project of the command line: the versions of the model that `--model` names, otherwise of the app or inside
@@ -100,7 +97,7 @@ extension Invocation {
         _ request: StoreRequest, _ context: StoreSession.Context, _ console: Console
     ) throws -> Answers? {
         let versions = context.versions
-        guard let start = try position(of: request.store, in: versions) else { return nil }
+        guard let start = try versions.position(ofStore: request.store) else { return nil }
         var session = try AnswerSession(
             versions.taking(request.target), from: start, to: try versions.target(named: request.target),
             answers: try answers(), path: answersPath,

@@ -1,10 +1,8 @@
-import MoultEngine
+import Moult
 import MoultModel
 import MoultReport
-import MoultSQLite
 import MoultSystem
 import MoultTools
-import MoultTransform
 
 #if canImport(Glibc)
     import Glibc
@@ -23,8 +21,7 @@ public enum MoultCommand {
     ///   - registry: the app's code, which only the app's own tool can have; plain `moult` has none.
     ///   - arguments: without the program's name.
     public static func main(
-        _ registry: MigrationRegistry = MigrationRegistry(),
-        arguments: [String] = Array(CommandLine.arguments.dropFirst())
+        _ registry: MigrationRegistry, arguments: [String] = Array(CommandLine.arguments.dropFirst())
     ) async -> Never {
         // A pipe whose reader went away must not end a migration half said.
         signal(SIGPIPE, SIG_IGN)
@@ -37,6 +34,11 @@ public enum MoultCommand {
             kill(getpid(), SIGPIPE)
         }
         exit(number)
+    }
+
+    /// The same without an app's code.
+    public static func main(arguments: [String] = Array(CommandLine.arguments.dropFirst())) async -> Never {
+        await main(MigrationRegistry(), arguments: arguments)
     }
 
     /// Does work on a thread whose stack does not depend on what the system gives to threads.
@@ -59,13 +61,18 @@ public enum MoultCommand {
         }
     }
 
+    /// Runs a command line without an app's code, writing to the standard streams.
+    ///
+    /// - Returns: the exit code; Documentation/CommandLine.md lists them.
+    public static func run(arguments: [String]) async -> Int32 {
+        await run(MigrationRegistry(), arguments: arguments)
+    }
+
     /// Runs a command line, writing to the standard streams.
     ///
     /// - Parameter registry: the app's code.
     /// - Returns: the exit code; Documentation/CommandLine.md lists them.
-    public static func run(
-        _ registry: MigrationRegistry = MigrationRegistry(), arguments: [String]
-    ) async -> Int32 {
+    public static func run(_ registry: MigrationRegistry, arguments: [String]) async -> Int32 {
         let arguments = Environment.withoutCoreDataArguments(arguments)
         let typed = arguments.prefix { $0 != "--" }
         let console = Console(isJSON: typed.contains("--json"), tellsEvents: typed.contains("--events"))

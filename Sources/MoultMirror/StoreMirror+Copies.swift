@@ -1,6 +1,7 @@
 import MoultEngine
 import MoultModel
 import MoultPlan
+import MoultReport
 import MoultSQLite
 import MoultStore
 import MoultSystem
@@ -44,11 +45,11 @@ extension StoreMirror {
 
     /// Migrates a copy by the way of a route, as the engine would the store itself; verified.
     func migrate(_ path: String, by route: MirrorRoute) throws {
-        let migrator = Migrator(options: MigrationOptions(isFrugal: true), system: system)
+        var run = RunOptions()
+        run.keepsBackup = false
         guard route.keepsUnfilled, let mapping = route.mapping else {
-            let prepared = try PreparedMigration(
-                path, versions: versions, to: record.to, options: options, system: system)
-            _ = try migrator.run(prepared, observer)
+            _ = try StoreSession(StoreRequest(path, to: record.to, .migrate, run), versions, options, on: system)
+                .run(observer)
             return
         }
         let bound = try StoreProbe.read(path, system: system) { probe in
@@ -57,6 +58,6 @@ extension StoreMirror {
                 connection: probe.connection, experimental: true)
         }
         let migration = try Migration(bound, on: system.resolve(path), from: route.from.name, system: system)
-        _ = try migrator.run(migration, on: path, observer)
+        _ = try run.migrator(on: system).run(migration, on: path, observer)
     }
 }

@@ -25,7 +25,7 @@ extension StoreMirror {
     ) throws -> StoreMirror {
         let path = try StoreProbe.checkFile(store, system)
         let second = Path.join(try system.resolve(Path.folder(of: second)), Path.name(of: second))
-        let prepared = try PreparedMigration(path, versions: versions, to: target, options: options, system: system)
+        let prepared = try StoreSession(StoreRequest(path, to: target, .plan), versions, options, on: system).prepared
         guard !prepared.plan.isEmpty else {
             throw MigrationError(
                 .usage, "The store is already of version \(prepared.plan.to.name).", place: store,

@@ -1,10 +1,4 @@
-import MoultExport
-import MoultFleet
-import MoultGenerate
-import MoultLint
 import MoultModel
-import MoultModelFiles
-import MoultObjects
 import MoultReport
 
 /// The answer of a tool: one value, as JSON and as text.
@@ -28,16 +22,3 @@ extension StringProtocol {
         String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
     }
 }
-
-// The words of other modules that a request to a tool needs.
-
-package typealias LintRule = MoultLint.LintRule
-package typealias StandInRules = MoultExport.StandInRules
-package typealias ExportSelection = MoultExport.StoreExport.Selection
-package typealias ExportFormat = MoultExport.ExportWriter.Format
-package typealias SampleData = MoultObjects.SampleData
-package typealias FleetStatus = MoultFleet.FleetStatus
-package typealias FleetPolicy = MoultFleet.FleetPolicy
-package typealias FleetState = MoultFleet.FleetResult.State
-package typealias ClassAPI = MoultGenerate.CoreDataClasses.API
-package typealias ModelBundle = MoultModelFiles.ModelBundle

@@ -168,6 +168,7 @@ extension SalvageReport {
 
     /// - Parameter model: the model that the next call is to name; nil for the one inside the new store.
     package func lines(model: String?, style: TextStyle) -> [String] {
+        let model: [Remedy.Setting] = model.map { [.model($0)] } ?? []
         var table = TextTable([
             .left("table"), .right("rows"), .right("by index"), .right("in part"), .left("keys that could not be read"),
         ])
@@ -192,7 +193,7 @@ extension SalvageReport {
             + (aside.map { ["What has no place is kept in \($0.printable)."] } ?? []) + [
                 "\(verdict): \(Quantity.count(Int(clamping: rows), "row")) of version \(version.printable) in "
                     + "\(store.printable). The damaged store is unchanged.",
-                String(advice: "Next: \(.repair, with: [.store(store)] + (model.map { [.model($0)] } ?? []) + [.dryRun])"),
+                String(advice: "Next: \(.repair, with: [.store(store)] + model + [.dryRun])"),
             ]
     }
 }

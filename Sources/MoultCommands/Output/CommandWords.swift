@@ -1,5 +1,6 @@
-import MoultEngine
+import Moult
 import MoultModel
+import MoultTools
 
 /// The words of the command line for what a remedy names. Each command runs as it is printed: with the store, the model
 /// and the files that the person has named.
@@ -164,6 +165,7 @@ extension Remedy.Setting {
         case .at(let path): ("at", path)
         case .set(let answer): ("set", answer)
         case .forget(let place): ("forget", place)
+        case .answers(let path): ("answers", path)
         case .only(let rules): ("only", rules.isEmpty ? nil : rules.joined(separator: ","))
         case .budget(let time): ("budget", time)
         case .backups(let folder): ("backups", folder)

@@ -1,6 +1,6 @@
-import MoultEngine
 import MoultModel
 import MoultReport
+import MoultTools
 import Synchronization
 
 /// Shows how far a run is, on standard error: a bar on a terminal, a plain line now and then elsewhere, or one JSON

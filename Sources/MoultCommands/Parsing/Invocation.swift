@@ -1,6 +1,6 @@
+import Moult
 import MoultModel
 import MoultTools
-import MoultTransform
 
 /// The arguments of one verb, taken apart.
 package struct Invocation: Sendable {

@@ -1,8 +1,7 @@
 import MoultModel
-import MoultPlan
 import MoultReport
-import MoultStore
 import MoultSystem
+import MoultTools
 
 extension Verb {
     static let answer = Verb(
@@ -48,14 +47,14 @@ extension Verb {
         let exists = try path.map { try POSIXSystem().exists($0) } ?? false
         let first =
             try invocation[value: from].map { try versions.knownPosition(of: $0) }
-            ?? store.flatMap { try invocation.position(of: $0, in: versions) } ?? 0
+            ?? store.flatMap { try versions.position(ofStore: $0) } ?? 0
         let last = try invocation[value: to].map { try versions.knownPosition(of: $0) }
         var session = try AnswerSession(
             versions, from: first, to: last ?? max(0, versions.versions.count - 1),
             answers: exists ? invocation.answers() : .none, path: path)
         let before = session.kept
-        for place in invocation.all(forget) { try session.forget(place, invocation) }
-        for text in invocation.all(set) { try session.record(text, invocation) }
+        for place in invocation.all(forget) { try session.forget(place) }
+        for text in invocation.all(set) { try session.record(text) }
         if invocation.all(set).isEmpty, invocation.all(forget).isEmpty, AnswerSession.canAsk(console) {
             try session.ask(console)
         }
@@ -72,28 +71,4 @@ extension Verb {
         "for", "STORE", "The store to migrate: show only its questions.", completes: .files)
     private static let from = Option.value("from", "VERSION", "The version to start at; by default the oldest.")
     private static let to = Option.value("to", "VERSION", "The version to end at; by default the newest.")
-}
-
-extension AnswerSession {
-    fileprivate var document: JSONValue {
-        [
-            "format": 1, "recorded": JSONValue(recorded.count), "file": JSONValue(path),
-            "questions": .array(questions.map(\.document)), "answers": .array(kept.list.map(\.document)),
-            "dropped": .array(dropped.map(\.document)),
-            "exclusive": .array(exclusive.map { JSONValue($0) }),
-        ]
-    }
-
-    fileprivate func lines(style: TextStyle) -> [String] {
-        var lines = kept.list.map { "\($0.from) → \($0.to)  \($0.place)=\($0.choice)".printable }
-        if !lines.isEmpty { lines.insert("Answered\(path.map { " in \($0)" } ?? ""):".printable, at: 0) }
-        lines += dropped.map { "Removed, because its question is gone: \($0.place)=\($0.choice)".printable }
-        if !lines.isEmpty { lines.append("") }
-        if questions.isEmpty { return lines + ["No question is open."] }
-        lines += questions.flatMap { [style.yellow("question: ") + $0.text.printableLines, ""] }
-        lines += exclusive.map { "Only one of these can be given: \($0.joined(separator: ", ")).".printable }
-        return lines + [
-            "\(Quantity.count(questions.count, "question")) open. Answer with --set PLACE=ANSWER."
-        ]
-    }
 }

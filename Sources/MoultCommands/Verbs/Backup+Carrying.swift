@@ -1,6 +1,6 @@
-import MoultEngine
 import MoultModel
 import MoultReport
+import MoultTools
 
 extension Verb {
     static let exportBackup = Verb(

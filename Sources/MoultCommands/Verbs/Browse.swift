@@ -1,8 +1,8 @@
+import Moult
 import MoultModel
 import MoultReport
-import MoultStore
 import MoultSystem
-import MoultTransform
+import MoultTools
 
 extension Verb {
     static let browse = Verb(

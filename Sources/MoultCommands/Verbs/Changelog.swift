@@ -1,7 +1,6 @@
 import MoultModel
-import MoultModelFiles
-import MoultPlan
 import MoultReport
+import MoultTools
 
 extension Verb {
     static let changelog = Verb(

@@ -1,10 +1,5 @@
-import MoultEngine
-import MoultLint
 import MoultModel
-import MoultModelFiles
-import MoultPlan
 import MoultReport
-import MoultStore
 import MoultSystem
 import MoultTools
 
@@ -173,7 +168,8 @@ extension Verb {
         // What cannot be opened as a store is an error; a store that cannot be migrated is an item.
         try StoreProbe(store).close()
         let versions = ModelVersions(bundle)
-        let (backups, unreadable) = try invocation.backupFolders(of: store).contents()
+        let listing = try invocation.keeper(of: store).backups()
+        let (backups, unreadable) = (listing.readable, listing.unreadable)
         let damaged =
             unreadable.isEmpty ? "" : "Of \(Quantity.count(unreadable.count, "backup")) the manifest cannot be read. "
         let backup = Item(

@@ -1,9 +1,6 @@
-import MoultEngine
-import MoultExport
 import MoultModel
-import MoultPlan
 import MoultReport
-import MoultStore
+import MoultTools
 
 extension Verb {
     static let diagram = Verb(
@@ -90,9 +87,7 @@ extension Verb {
         } catch let error as MigrationError where [.modelNotFound, .modelInvalid].contains(error.code) {
             guard let path = invocation[Operand.model], try StoreProbe.isDatabase(path) else { throw error }
             console.say("\(error.message) The tables are drawn.")
-            return try StoreProbe.read(path) { probe in
-                try Diagram(tables: StoreContents(probe, in: nil), title: path, choice: choice)
-            }
+            return try Diagram(tablesOf: path, choice: choice)
         }
         guard let old = invocation[value: difference] else {
             let version = try invocation.version(version, in: versions)
@@ -102,8 +97,7 @@ extension Verb {
         let newer =
             try invocation[newer].map { try invocation.version(named: $0, in: versions) }
             ?? invocation.version(version, in: versions)
-        let diff = try ModelDiff(from: older, to: newer, answers: try invocation.answers())
-        return try Diagram(from: older, to: newer, diff, choice: choice)
+        return try Diagram(from: older, to: newer, answers: try invocation.answers(), choice: choice)
     }
 
     private static func planDrawing(_ invocation: Invocation, _ console: Console) throws -> Diagram {
@@ -112,14 +106,13 @@ extension Verb {
         let project = try invocation.project(known, console)
         let session = try StoreSession(
             invocation.request(.plan, for: store), project.context(for: store))
-        return Diagram(session.prepared.plan, rows: session.prepared.bound?.rowCounts ?? [:])
+        return Diagram(planOf: session)
     }
 
     private static func historyDrawing(_ invocation: Invocation, _ console: Console) throws -> Diagram {
         let (store, versions) = try storeAndVersions(invocation, console)
-        return Diagram(
-            history: try invocation.runs(of: store), store: store,
-            now: invocation.knownVersionName(of: store, console), versions: versions?.versions.map(\.name) ?? [])
+        let keeper = try invocation.keeper(of: store) { versions }
+        return try Diagram(historyOf: keeper, versions)
     }
 
     /// The store that the operand names, and the versions that `--model` does.

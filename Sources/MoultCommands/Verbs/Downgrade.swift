@@ -1,7 +1,6 @@
-import MoultCare
-import MoultEngine
 import MoultModel
 import MoultReport
+import MoultTools
 
 extension Verb {
     static let downgrade = Verb(

@@ -1,6 +1,6 @@
 import MoultModel
 import MoultReport
-import MoultStore
+import MoultTools
 
 /// The reader of the output went away, as `| head` does.
 private struct NoReader: Error {}

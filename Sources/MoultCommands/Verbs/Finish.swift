@@ -1,7 +1,6 @@
-import MoultEngine
 import MoultModel
 import MoultReport
-import MoultStore
+import MoultTools
 
 extension Verb {
     static let finish = Verb(
@@ -15,18 +14,13 @@ extension Verb {
         operands: [.store], options: [.model, one, .budget, .frugal, .backups, .order, .events],
         examples: ["moult finish forum.sqlite --one", "moult finish forum.sqlite --budget 5s"]
     ) { invocation, console in
-        let store = try invocation.required(Operand.store)
-        let versions = try invocation.versionsIfKnown(console)
+        let keeper = try invocation.keeper { try invocation.versionsIfKnown(console) }
         let budget = try invocation.seconds(.budget)
         guard !(invocation[one] && budget != nil) else {
             throw invocation.wrong("--one and --budget exclude each other.")
         }
         let limit = budget.map(DeferredLimit.seconds) ?? (invocation[one] ? .one : .all)
-        let progress = ProgressDisplay(console)
-        defer { progress.end() }
-        let report = FinishReport(
-            try invocation.migrator.finishDeferred(store, versions: versions, limit, progress.observer))
-        progress.end()
+        let report = try ProgressDisplay.during(console) { try keeper.finish(limit, $0) }
         console.print(report.document) { report.lines(style: $0) }
         return .done
     }

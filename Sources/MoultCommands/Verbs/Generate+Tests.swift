@@ -1,3 +1,4 @@
+import Moult
 import MoultModel
 import MoultSystem
 import MoultTools

@@ -20,7 +20,7 @@ extension Verb {
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
         let path = try invocation.required(importPath)
-        try invocation.heal(store)
+        try invocation.keeper().heal(unlessRehearsal: false)
         let report = try ImportReport(
             path, entity: invocation[value: importedEntity], isExact: invocation[importExact], into: store,
             versions: invocation.versions(console))

@@ -1,6 +1,6 @@
 import MoultModel
-import MoultModelFiles
 import MoultReport
+import MoultTools
 
 extension Verb {
     static let inspect = Verb(

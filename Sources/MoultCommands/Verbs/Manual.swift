@@ -1,6 +1,6 @@
-import MoultEngine
 import MoultModel
 import MoultSystem
+import MoultTools
 
 extension Verb {
     static let manual = Verb(

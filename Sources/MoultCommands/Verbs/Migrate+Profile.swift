@@ -1,8 +1,6 @@
-import MoultEngine
-import MoultExport
 import MoultModel
-import MoultStore
 import MoultSystem
+import MoultTools
 
 extension Option {
     static let profile = value(

@@ -1,7 +1,6 @@
-import MoultEngine
-import MoultMirror
 import MoultModel
 import MoultReport
+import MoultTools
 
 extension Verb {
     static let mirror = Verb(
@@ -26,7 +25,7 @@ extension Verb {
         try invocation.requireModel()
         var request = try invocation.request(.migrateInto(try invocation.required(place)))
         request.models = invocation.models
-        let mirror = try StoreMirror.start(
+        let mirror = try MirroredStore.start(
             request, invocation.project(console).context(for: request.store),
             isCancelled: Interruption.heard)
         console.say(mirror.warnings)
@@ -116,8 +115,8 @@ extension Verb {
         examples: ["moult mirror stop forum.sqlite"]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
-        let (path, record) = try StoreMirror.record(of: store, isStarting: true)
-        try StoreMirror.stop(store)
+        let (path, record) = try MirroredStore.record(of: store, isStarting: true)
+        try MirroredStore.stop(store)
         console.print(record.document) { _ in
             [
                 record.state == .starting
@@ -172,9 +171,9 @@ extension Invocation {
     }
 
     /// The mirror of the store, by the model that is named here, otherwise by the one that it was begun with.
-    fileprivate func mirror(_ console: Console) throws -> StoreMirror {
+    fileprivate func mirror(_ console: Console) throws -> MirroredStore {
         let store = try required(Operand.store)
-        let begun = try StoreMirror.record(of: store).record.request
+        let begun = try MirroredStore.record(of: store).record.request
         var whole = self
         if let models = begun.models {
             whole.give(models.path, for: Option.model)
@@ -188,7 +187,7 @@ extension Invocation {
         }
         var options = begun.options
         if self[.experimental] { options.isExperimental = true }
-        return try StoreMirror(
+        return try MirroredStore(
             of: store, options, project.context(for: store), isCancelled: Interruption.heard)
     }
 }

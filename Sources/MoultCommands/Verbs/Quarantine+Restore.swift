@@ -1,8 +1,6 @@
-import MoultEngine
 import MoultModel
-import MoultPlan
 import MoultReport
-import MoultTransform
+import MoultTools
 
 extension Verb {
     static let restoreQuarantine = Verb(

@@ -1,6 +1,7 @@
-import MoultEngine
+import Moult
 import MoultModel
 import MoultReport
+import MoultTools
 
 extension Verb {
     static let quarantine = Verb(
@@ -40,7 +41,7 @@ extension Verb {
         return .done
     }
 
-    private static func entry(_ number: String?, _ keeper: StoreKeeper) throws -> QuarantineEntry? {
+    private static func entry(_ number: String?, _ keeper: StoreKeeper) throws -> QuarantinedObject? {
         guard let number else { return try keeper.quarantined() }
         if let id = Int64(number), let entry = try keeper.quarantined(id) { return entry }
         throw MigrationError(

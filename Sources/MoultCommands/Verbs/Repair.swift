@@ -1,6 +1,7 @@
-import MoultEngine
+import Moult
 import MoultModel
 import MoultReport
+import MoultTools
 
 extension Verb {
     static let repair = Verb(

@@ -1,7 +1,7 @@
-import MoultEngine
 import MoultModel
 import MoultReport
 import MoultSystem
+import MoultTools
 
 extension Verb {
     static let resume = Verb(

@@ -1,7 +1,8 @@
-import MoultEngine
+import Moult
 import MoultModel
 import MoultReport
 import MoultSystem
+import MoultTools
 
 extension Verb {
     static let rollback = Verb(

@@ -1,6 +1,6 @@
-import MoultCare
 import MoultModel
 import MoultReport
+import MoultTools
 
 extension Verb {
     static let salvage = Verb(

@@ -1,5 +1,5 @@
-import MoultEngine
 import MoultReport
+import MoultTools
 
 extension Verb {
     static let status = Verb(

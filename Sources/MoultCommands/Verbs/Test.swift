@@ -1,7 +1,7 @@
 import MoultModel
 import MoultReport
 import MoultSystem
-import MoultTesting
+import MoultTools
 
 extension Verb {
     static let test = Verb(

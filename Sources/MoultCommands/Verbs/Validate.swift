@@ -1,10 +1,7 @@
-import MoultEngine
 import MoultModel
-import MoultPlan
 import MoultReport
-import MoultStore
 import MoultSystem
-import MoultTransform
+import MoultTools
 
 extension Verb {
     static let validate = Verb(

@@ -33,12 +33,13 @@ extension Remedy {
         case model(String?)
         case mapping, order
         case to(String?)
-        case from(String)
+        case from(String?)
         case version(String)
         case into(String?)
         case at(String)
         case set(String)
         case forget(String)
+        case answers(String)
         /// The names of rules of a repair.
         case only([String])
         case budget(String?)

@@ -88,6 +88,7 @@ extension Remedy.Setting {
         case .at(let path): argument("at", path)
         case .set(let answer): "the answer \(answer)"
         case .forget(let place): "no answer about \(place)"
+        case .answers: "Project.addAnswers(contentsOf:)"
         case .only(let rules):
             rules.isEmpty
                 ? "the argument only" : "only: [\(rules.map { "." + $0.inCamelCase }.joined(separator: ", "))]"

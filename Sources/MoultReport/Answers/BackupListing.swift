@@ -13,8 +13,8 @@ package struct BackupListing: Sendable {
         standardFolder = folders.first?.folder
     }
 
-    private var readable: [StoreBackup] { backups.filter { $0.error == nil } }
-    private var unreadable: [StoreBackup] { backups.filter { $0.error != nil } }
+    package var readable: [StoreBackup] { backups.filter { $0.error == nil } }
+    package var unreadable: [StoreBackup] { backups.filter { $0.error != nil } }
 
     package var document: JSONValue {
         [

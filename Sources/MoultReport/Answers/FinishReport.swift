@@ -20,7 +20,7 @@ public struct FinishReport: Sendable {
     private let tasksLeft: [DeferredWork.Task]
     private let seconds: Double
 
-    package init(_ outcome: DeferredOutcome) {
+    init(_ outcome: DeferredOutcome) {
         tasksDone = outcome.done.map(DeferredWork.Task.init)
         tasksLeft = outcome.left.map(DeferredWork.Task.init)
         (backup, losses, seconds) = (outcome.backup, outcome.losses, outcome.seconds)

@@ -28,7 +28,10 @@ package struct QuarantineListing: Sendable {
             table.add("\(entry.id)", entry.time, entry.entityName, "\(entry.key)", entry.origin, entry.reason)
         }
         let rest = count - objects.count
-        return table.lines(style: style) + (rest > 0 ? [String(advice: "… and \(Quantity.count(rest)) more: see \(option: .limit).")] : [])
+        guard rest > 0 else { return table.lines(style: style) }
+        return table.lines(style: style) + [
+            String(advice: "… and \(Quantity.count(rest)) more: see \(option: .limit).")
+        ]
     }
 }
 

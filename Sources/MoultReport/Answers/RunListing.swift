@@ -13,7 +13,10 @@ package struct RunListing: Sendable {
     }
 
     package func lines(style: TextStyle) -> [String] {
-        let warnings = unreadable.map { [style.red(String(advice: "\($0.sentence) \(.log) prints what is known in words."))] } ?? []
+        let warnings =
+            unreadable.map {
+                [style.red(String(advice: "\($0.sentence) \(.log) prints what is known in words."))]
+            } ?? []
         if runs.isEmpty { return unreadable == nil ? ["There are no runs of this store yet."] : warnings }
         var table = TextTable([
             .left("started"), .left("what"), .left("from"), .left("to"), .left("result"), .right("rows"),

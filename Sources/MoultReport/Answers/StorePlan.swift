@@ -169,7 +169,9 @@ extension StorePlan {
         (passes, stopsAtEachVersion) = (plan.passes.count, prepared.stopsAtEachVersion)
         losesData = !plan.losses.isEmpty || !losses.isEmpty
         self.losses = losses.map {
-            Loss(sentence: $0.sentence, remedy: $0.remedy?.text(), loss: $0.loss, stage: $0.stage, fate: $0.fate.rawValue)
+            Loss(
+                sentence: $0.sentence, remedy: $0.remedy?.text(), loss: $0.loss, stage: $0.stage,
+                fate: $0.fate.rawValue)
         }
         rowCounts = prepared.bound?.rowCounts ?? [:]
         bytes = prepared.size

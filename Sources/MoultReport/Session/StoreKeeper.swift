@@ -34,7 +34,7 @@ package struct StoreKeeper: Sendable {
     func version() throws -> ModelVersion { try versions().version(ofStore: store) }
 
     /// Returns the name of the version of the store at a path; empty if it is not known.
-    private func knownVersionName(of path: String) -> String {
+    package func knownVersionName(of path: String) -> String {
         (try? migrator.versionName(of: path, in: knownVersions)) ?? ""
     }
 
@@ -50,6 +50,13 @@ package struct StoreKeeper: Sendable {
         guard isRehearsal else { return try migrator.run(migration, on: store, observer) }
         _ = try migrator.rehearse(migration, on: store, observer)
         return nil
+    }
+
+    /// Does the work that a deferred migration has left.
+    ///
+    /// - Throws: `budgetTooSmall` if the time is shorter than the longest task; what running one throws.
+    package func finish(_ limit: DeferredLimit, _ observer: MigrationObserver) throws -> FinishReport {
+        FinishReport(try migrator.finishDeferred(store, versions: knownVersions(), limit, observer))
     }
 
     /// Returns how the store stands to the versions of the model.

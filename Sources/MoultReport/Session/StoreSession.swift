@@ -58,17 +58,28 @@ package struct StoreSession: Sendable {
         _ request: StoreRequest, _ context: Context, following kept: StorePlan? = nil, started: UInt64? = nil,
         on system: any System = POSIXSystem()
     ) throws {
+        try self.init(
+            request, context.versions, PreparedMigration.Options(request.options, context), following: kept,
+            started: started, isSequential: context.isSequential, on: system)
+    }
+
+    /// The same with the options of the plan as they are, those of the request left out: for what follows a migration
+    /// that was planned before.
+    package init(
+        _ request: StoreRequest, _ versions: ModelVersions, _ options: PreparedMigration.Options,
+        following kept: StorePlan? = nil, started: UInt64? = nil, isSequential: Bool = false,
+        on system: any System = POSIXSystem()
+    ) throws {
         self.request = request
         self.started = started ?? system.monotonicNanoseconds
-        migrator = request.options.migrator(on: system, isSequential: context.isSequential)
+        migrator = request.options.migrator(on: system, isSequential: isSequential)
         try request.check()
-        try kept?.checkCode(context.registry)
+        try kept?.checkCode(options.registry)
         // A call with a budget recovers what it does not continue from.
         if request.work == .migrate, request.options.budget == nil { try migrator.healed(request.store) }
-        try context.versions.checkReleased()
+        try versions.checkReleased()
         prepared = try PreparedMigration(
-            request.store, versions: context.versions, to: request.target ?? kept?.to,
-            options: PreparedMigration.Options(request.options, context), system: system)
+            request.store, versions: versions, to: request.target ?? kept?.to, options: options, system: system)
         try kept?.check(prepared)
     }
 

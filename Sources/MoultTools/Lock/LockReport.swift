@@ -41,7 +41,8 @@ package struct LockReport: ToolAnswer {
         guard again || changes.isEmpty else {
             throw MigrationError(
                 .lockFileMismatch, changes.map(\.message).joined(separator: " "), place: path,
-                remedy: "Make the change in a new version; or pass \(option: .again) if the version was never released.")
+                remedy: "Make the change in a new version; or pass \(option: .again) if the version was never released."
+            )
         }
         try Self.pin(bundle)
     }

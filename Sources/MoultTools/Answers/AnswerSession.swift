@@ -7,27 +7,27 @@ import MoultStore
 import MoultSystem
 
 /// The open questions of a range of versions, and the answers to them.
-struct AnswerSession {
-    let versions: ModelVersions
+package struct AnswerSession: ToolAnswer {
+    package let versions: ModelVersions
     /// The file of answers; nil if they are not kept.
-    let path: String?
+    package let path: String?
     /// The positions of the first and the last version.
     let range: ClosedRange<Int>
     /// Whether the way is that of a downgrade, from the last to the first.
     private let isWayBack: Bool
     let registered: [RegisteredStage]
-    private(set) var answers: Answers
+    package private(set) var answers: Answers
     /// Answers about versions of other stores, which the file keeps.
     private var others: Answers
-    private(set) var recorded: [Answer] = []
+    package private(set) var recorded: [Answer] = []
     /// Answers that no longer answer anything, because another one has changed.
-    private(set) var dropped: [Answer] = []
-    private(set) var questions: [Question] = []
+    package private(set) var dropped: [Answer] = []
+    package private(set) var questions: [Question] = []
     /// The questions that were open at first.
     private var first: [Question] = []
 
     /// An answer without a question counts as none, so that it can be removed.
-    init(
+    package init(
         _ versions: ModelVersions, from: Int, to: Int, answers: Answers, path: String?,
         registered: [RegisteredStage] = []
     ) throws {
@@ -65,11 +65,11 @@ struct AnswerSession {
     /// Records what `--set` says: `PLACE=ANSWER`. An answer given before is replaced.
     ///
     /// - Throws: `usage` if nothing is asked about the place, or the answer is none of its answers.
-    mutating func record(_ text: String, _ invocation: Invocation) throws {
+    package mutating func record(_ text: String) throws {
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
         let place = parts.first ?? text
         if let choice = parts.dropFirst().first, choice.hasPrefix("value:") {
-            return try recordValue(String(choice.dropFirst("value:".count)), of: place, invocation)
+            return try recordValue(String(choice.dropFirst("value:".count)), of: place)
         }
         var asked = questions.filter { $0.place == place }
         if asked.isEmpty {
@@ -79,41 +79,47 @@ struct AnswerSession {
         guard let question = asked.first else {
             // An answer before it may have left nothing to ask: the order of answers does not matter.
             guard first.contains(where: { $0.place == place }) else {
-                throw invocation.wrong("Nothing is asked about \(place).")
+                throw MigrationError.wrongRequest("Nothing is asked about \(place).")
             }
             guard parts.dropFirst().first != "new" else { return }
-            throw invocation.wrong("Another answer has settled \(place): nothing else can be answered there.")
+            throw MigrationError.wrongRequest(
+                "Another answer has settled \(place): nothing else can be answered there.")
         }
         guard asked.count == 1 else {
-            throw invocation.wrong("Several versions ask about \(question.place). Select one with --from and --to.")
+            throw MigrationError.wrongRequest(Self.several("ask about \(question.place)"))
         }
         guard let answer = question.answers.first(where: { $0.choice == parts.dropFirst().first }) else {
             let choices = question.answers.map(\.choice).joined(separator: ", ")
-            throw invocation.wrong("The answer to \(question.place) is one of: \(choices).")
+            throw MigrationError.wrongRequest("The answer to \(question.place) is one of: \(choices).")
         }
         try add(answer)
     }
 
+    private static func several(_ what: String) -> String {
+        String(advice: "Several versions \(what). Select one with \(option: .from(nil)) and \(option: .to(nil)).")
+    }
+
     /// Gives a required attribute without a default value one for the objects that exist.
-    private mutating func recordValue(_ text: String, of place: String, _ invocation: Invocation) throws {
+    private mutating func recordValue(_ text: String, of place: String) throws {
         let others = answers.removing { $0.place == place && isOnTheWay($0) }
         let edges = try edgesWithoutValue(of: place, others)
         guard let edge = edges.first, edges.count == 1 else {
-            throw invocation.wrong(
+            throw MigrationError.wrongRequest(
                 edges.isEmpty
                     ? "\(place) needs no value: it is no new required attribute without a default value."
-                    : "Several versions need a value for \(place). Select one with --from and --to.")
+                    : Self.several("need a value for \(place)"))
         }
         let (older, newer) = (edge.from, edge.to)
         let names = place.split(separator: ".", maxSplits: 1).map(String.init)
         guard let model = versions.position(named: newer).map({ versions.versions[$0].named(newer).model }),
             let entity = names.first.flatMap(model.entity),
             let attribute = names.last.flatMap({ model.attribute($0, of: entity) })
-        else { throw invocation.wrong("\(newer) has no attribute \(place).") }
+        else { throw MigrationError.wrongRequest("\(newer) has no attribute \(place).") }
         let answer = Answer(
             from: older, to: newer, entity: entity.name, property: attribute.name, is: .value, value: text)
         guard answer.value(for: attribute) != nil else {
-            throw invocation.wrong("The text is no value of type \(attribute.type.name), which \(place) has.")
+            throw MigrationError.wrongRequest(
+                "The text is no value of type \(attribute.type.name), which \(place) has.")
         }
         try add(answer)
     }
@@ -135,7 +141,7 @@ struct AnswerSession {
     /// Takes back what was answered about a place.
     ///
     /// - Throws: `usage` if nothing was.
-    mutating func forget(_ place: String, _ invocation: Invocation) throws {
+    package mutating func forget(_ place: String) throws {
         let left = answers.removing { $0.place == place && isOnTheWay($0) }
         guard left != answers else {
             let elsewhere = others.removing { $0.place == place }
@@ -144,13 +150,13 @@ struct AnswerSession {
                 return
             }
             let places = Set(kept.list.map(\.place)).sorted().joined(separator: ", ")
-            throw invocation.wrong(
+            throw MigrationError.wrongRequest(
                 "There is no answer about \(place)." + (places.isEmpty ? "" : " There are answers about: \(places)."))
         }
         try settle(left)
     }
 
-    private mutating func add(_ answer: Answer) throws {
+    package mutating func add(_ answer: Answer) throws {
         recorded.append(answer)
         try settle(try answers.replacing(with: answer), keeping: answer)
     }
@@ -198,49 +204,51 @@ struct AnswerSession {
     }
 
     /// All that the file holds.
-    var kept: Answers { answers.joined(with: others) }
+    package var kept: Answers { answers.joined(with: others) }
 
     /// - Throws: `usage` if there is no file to keep them in.
-    func save() throws {
+    package func save() throws {
         guard let path else {
             throw MigrationError(
                 .usage, "There is no file for the answers. Nothing was recorded.",
-                remedy: "Name one: --answers FILE.")
+                remedy: "Name one: \(option: .answers("FILE")).")
         }
         try UnfinishedPath.replace([(path, kept.json)], .byUmask, POSIXSystem())
     }
 }
 
-// MARK: - A person at a terminal
+// MARK: - JSON and text
 
 extension AnswerSession {
-    /// Whether a person can be asked: only where both ends of the talk are a terminal.
-    static func canAsk(_ console: Console) -> Bool {
-        console.errors.isTerminal && Console.isInputTerminal && !console.isJSON && !console.tellsEvents
+    package var document: JSONValue {
+        [
+            "format": 1, "recorded": JSONValue(recorded.count), "file": JSONValue(path),
+            "questions": .array(questions.map(\.document)), "answers": .array(kept.list.map(\.document)),
+            "dropped": .array(dropped.map(\.document)),
+            "exclusive": .array(exclusive.map { JSONValue($0) }),
+        ]
     }
 
-    /// Asks a person, one question after the other, as answers may raise new ones or settle others. An empty line
-    /// leaves the rest open.
-    mutating func ask(_ console: Console) throws {
-        while let question = questions.first {
-            console.say("\(question.from) → \(question.to): \(question.sentence)".printable)
-            for candidate in question.candidates {
-                console.say("  \(candidate.name): \(candidate.evidence.joined(separator: "; "))".printable)
-            }
-            for (number, answer) in question.answers.enumerated() {
-                console.say("  \(number + 1)  \(answer.choice): \(answer.consequence(question))".printable)
-            }
-            console.sayRaw("Which one? (1 to \(question.answers.count), or nothing to stop) ")
-            guard let line = readLine()?.trimmed, !line.isEmpty else { return }
-            guard let number = Int(line), question.answers.indices.contains(number - 1) else { continue }
-            try add(question.answers[number - 1])
-        }
+    package func lines(style: TextStyle) -> [String] {
+        var lines = kept.list.map { "\($0.from) → \($0.to)  \($0.place)=\($0.choice)".printable }
+        if !lines.isEmpty { lines.insert("Answered\(path.map { " in \($0)" } ?? ""):".printable, at: 0) }
+        lines += dropped.map { "Removed, because its question is gone: \($0.place)=\($0.choice)".printable }
+        if !lines.isEmpty { lines.append("") }
+        if questions.isEmpty { return lines + ["No question is open."] }
+        lines += questions.flatMap { [style.yellow("question: ") + $0.text.printableLines, ""] }
+        lines += exclusive.map { "Only one of these can be given: \($0.joined(separator: ", ")).".printable }
+        return lines + [
+            String(
+                advice: """
+                    \(Quantity.count(questions.count, "question")) open. Answer with \(option: .set("PLACE=ANSWER")).
+                    """)
+        ]
     }
 }
 
 extension Answer {
     /// Describes the effect on the data, in a few words.
-    fileprivate func consequence(_ question: Question) -> String {
+    package func consequence(_ question: Question) -> String {
         let what = property == nil ? "objects" : "values"
         let candidates = question.candidates.map(\.name).joined(separator: ", ")
         return switch self.is {
@@ -250,5 +258,13 @@ extension Answer {
         case .drop: "the old \(what) are lost"
         case .value: "the objects that exist get this value"
         }
+    }
+}
+
+extension ModelVersions {
+    /// The position of a store's version; nil if it is of none of them.
+    package func position(ofStore store: String) throws -> Int? {
+        let snapshot = try StoreProbe.read(store) { try StoreSnapshot($0.connection) }
+        return position(matching: snapshot.hashes, identifiers: snapshot.metadata.versionIdentifiers)
     }
 }

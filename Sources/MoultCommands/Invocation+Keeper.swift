@@ -1,0 +1,15 @@
+import MoultModel
+import MoultReport
+
+extension Invocation {
+    /// What is done with a store without a migration.
+    ///
+    /// - Parameters:
+    ///   - store: the path of the store; the verb's own where nil.
+    ///   - versions: asked only where the versions of the model are needed.
+    func keeper(
+        of store: String? = nil, _ versions: @escaping @Sendable () throws -> ModelVersions? = { nil }
+    ) throws -> StoreKeeper {
+        StoreKeeper(try store ?? required(Operand.store), try runOptions(), versions: versions)
+    }
+}
