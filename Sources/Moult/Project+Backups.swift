@@ -4,7 +4,7 @@ import MoultReport
 
 extension Project {
     /// The backups of a store, oldest first: those next to it, and those in the folders that its history names. The store
-    /// may be gone. A backup whose manifest cannot be read is among them, with its ``StoreBackup/error``.
+    /// may be gone. A backup whose manifest cannot be read is among them, with its `error`.
     ///
     /// - Throws: `fileNotFound` if there is neither a store nor anything that Moult keeps of it.
     public func backups(of store: String, options: RunOptions = RunOptions()) async throws -> [StoreBackup] {

@@ -87,7 +87,7 @@ extension Project {
     ///   - store: the store's path.
     ///   - path: the new store; nothing may exist there.
     ///   - version: the name of the store's version; nil for the one that the store's metadata or the model inside it
-    ///     name, otherwise for the one that places the most rows (``SalvageReport/reason``).
+    ///     name, otherwise for the one that places the most rows (its `reason`).
     /// - Throws: `usage` if the path is taken, `locked`, `notAStore`, `cancelled`; then nothing is made.
     public func salvage(_ store: String, into path: String, as version: String? = nil) async throws -> SalvageReport {
         try await onThread { isCancelled in

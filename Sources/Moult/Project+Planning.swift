@@ -26,7 +26,7 @@ extension Project {
     ///   - withSQL: whether the plan has the statements.
     /// - Throws: `storeAhead`, `storeUnknown`, `noPath`, `question`, `cannotInfer` if there is no way to the version;
     ///   `lockFileMismatch` if a released version has changed; what reading the store throws. A migration that would be
-    ///   refused for another reason has a plan with a ``StorePlan/refusal``.
+    ///   refused for another reason has a plan with a `refusal`.
     public func plan(
         for store: String, to version: String? = nil, options: RunOptions = RunOptions(), withSQL: Bool = false
     ) async throws -> StorePlan {

@@ -9,9 +9,15 @@ extension Invocation {
     package func versions(at path: String, _ console: Console) throws -> ModelVersions {
         let order = list(.order)
         if let known = KnownModels.versions(at: path, order) { return known }
-        let versions = ModelVersions(try ModelBundle(modelOrStoreAt: path, order: order))
-        console.say(versions.findings)
-        return versions
+        do {
+            let versions = ModelVersions(try ModelBundle(modelOrStoreAt: path, order: order))
+            console.say(versions.findings)
+            return versions
+        } catch var error as MigrationError where error.code == .storeCorrupted && path != self[Operand.store] {
+            // The store that the verb works on is another one.
+            error.advice = "Name another model, or a sound copy of this store."
+            throw error
+        }
     }
 
     /// The versions of the model that `--model` names, otherwise of the app whose tool this is; nil if neither has one.

@@ -17,6 +17,7 @@ extension StoreMirror {
                 .internal, "The request names no place for the second store.", place: request.store,
                 remedy: "Please report this.")
         }
+        try request.check()
         try context.versions.checkReleased()
         var kept = request
         kept.models = try request.models?.resolved(POSIXSystem())
@@ -25,16 +26,21 @@ extension StoreMirror {
             options: PreparedMigration.Options(request.options, context), request: kept, isCancelled: isCancelled)
     }
 
-    /// The mirror that a store has.
+    /// The mirror that a store has, with the options that it was begun with.
     ///
+    /// - Parameter options: what they permit is permitted too.
     /// - Throws: `lockFileMismatch`, and what ``init(of:versions:options:system:isCancelled:)`` throws.
     package init(
         of store: String, _ options: RunOptions, _ context: StoreSession.Context,
         isCancelled: @escaping @Sendable () -> Bool
     ) throws {
         try context.versions.checkReleased()
+        var begun = try Self.record(of: store).record.request.options
+        if options.isExperimental { begun.isExperimental = true }
+        if options.allowsCloudKit { begun.allowsCloudKit = true }
+        begun.acceptedLosses.formUnion(options.acceptedLosses)
         try self.init(
-            of: store, versions: context.versions, options: PreparedMigration.Options(options, context),
+            of: store, versions: context.versions, options: PreparedMigration.Options(begun, context),
             isCancelled: isCancelled)
     }
 }

@@ -166,6 +166,21 @@ struct MigrationTests {
         #expect(try moult.run(Tool.path, ["migrate", "forum.sqlite"] + arguments).exit == 0)
     }
 
+    @Test(arguments: [("--stop-at-each-version", "stopsAtEachVersion"), ("--deferred", "deferral")])
+    func `a kept plan is not followed by another migration`(option: String, part: String) throws {
+        let moult = try StoreVerbTests.besideForumStore()
+        let before = try SQLiteShell.run(moult.folder.path + "/forum.sqlite", ".dump")
+        let plan = try moult.run(Tool.path, ["plan", "forum.sqlite", "--json", option] + model)
+        try plan.output.write(toFile: moult.folder.path + "/plan.json", atomically: true, encoding: .utf8)
+        let arguments = ["migrate", "forum.sqlite", "--json", "--plan", "plan.json"] + model
+        let stale = try moult.run(Tool.path, arguments)
+        let error = try stale.document["error"] as? [String: any Sendable]
+        #expect(error?["code"] as? String == "planStale" && stale.exit == 3)
+        #expect((error?["message"] as? String)?.contains("its \(part) differs") == true)
+        #expect(try SQLiteShell.run(moult.folder.path + "/forum.sqlite", ".dump") == before)
+        #expect(try moult.run(Tool.path, arguments + [option]).exit == 0)
+    }
+
     @Test func `Core Data's debug argument and the variable print the lines that people know`() throws {
         var moult = try StoreVerbTests.besideForumStore()
         let flag = ["-com.apple.CoreData.MigrationDebug", "1"]

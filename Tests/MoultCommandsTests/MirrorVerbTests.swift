@@ -65,7 +65,8 @@ import Testing
         let models = try #require(request["models"] as? [String: Any])
         let model = try #require(models["path"] as? String)
         #expect(model.hasPrefix("/") && model.hasSuffix("/Forum.xcdatamodeld"))
-        #expect(record["input"] == nil)
+        // An earlier version of Moult finds the model by it.
+        #expect(record["input"] as? [String: String] == ["model": model])
         record["request"] = nil
         record["input"] = ["model": model, "cloudkit": ""]
         try JSONSerialization.data(withJSONObject: record).write(to: URL(fileURLWithPath: path))

@@ -87,6 +87,24 @@ import Testing
         #expect(read == "\(plan.from)|\(plan.to)|\(plan.sql.count)|\(rows)\n")
     }
 
+    @Test func `a mirror is not begun with options that a migration into another file does not take`() async throws {
+        let second = forum.folder.path + "/second.sqlite"
+        for (name, change) in [
+            ("isInPlace", { (options: inout RunOptions) in options.isInPlace = true }),
+            ("stopsAtEachVersion", { $0.stopsAtEachVersion = true }), ("budget", { $0.budget = .seconds(5) }),
+        ] {
+            var options = RunOptions()
+            change(&options)
+            do {
+                _ = try await project.startMirror(of: forum.path, at: second, options: options)
+                Issue.record("\(name)")
+            } catch let error as MigrationError {
+                #expect(error.code == .usage && error.message.contains(name), "\(error)")
+            }
+            #expect(!FileManager.default.fileExists(atPath: second))
+        }
+    }
+
     @Test func `a text that is no plan is refused`() {
         for text in ["", "{}", "{\"format\": 1}", "[1]"] {
             let error = #expect(throws: MigrationError.self) { try StorePlan(json: text) }

@@ -30,7 +30,10 @@ extension Verb {
         var files: [String] = []
         if let path = invocation[value: bundle] {
             let report = try BugReportBundle(store, withValues: invocation[values])
-            files = try report.write(to: path, diagnosis: diagnosis, extra: extra(invocation, context))
+            // Others read it: what was typed here leads to nothing there, and may be private.
+            files = try CommandWords().speaking {
+                try report.write(to: path, diagnosis: diagnosis, extra: extra(invocation, context))
+            }
         }
         console.print(diagnosis.document(bundled: files)) { style in
             diagnosis.lines(style: style)
@@ -64,7 +67,8 @@ extension Verb {
         var extra = [("model.json", JSONValue.array(hashes).indented + "\n")]
         do {
             let plan = try StoreSession(invocation.request(.plan), context).plan()
-            extra.append(("plan.json", plan.document.indented + "\n"))
+            let members = (plan.document.members ?? []).filter { $0.key != "space" }
+            extra.append(("plan.json", JSONValue.object(members).indented + "\n"))
         } catch {
             extra.append(("plan.json", "\(error)\n"))
         }

@@ -1,5 +1,6 @@
 import MoultModel
 import MoultReport
+import MoultSystem
 import MoultTools
 
 extension Verb {
@@ -178,16 +179,18 @@ extension Invocation {
         if let models = begun.models {
             whole.give(models.path, for: Option.model)
             if let order = models.order { whole.give(order.joined(separator: ","), for: .order) }
-            if let answers = models.answers { whole.give(answers, for: .answers) }
+            if let answers = models.answers, self[value: .answers] == nil {
+                // Without them, the mapping would be another one.
+                _ = try POSIXSystem().read(answers)
+                whole.give(answers, for: .answers)
+            }
             if let mapping = models.mappings.first { whole.give(mapping, for: .mapping) }
         }
         var project = try whole.project(console)
         if self[value: .mapping] == nil {
             for path in begun.models?.mappings.dropFirst() ?? [] { try project.addMappings(at: path) }
         }
-        var options = begun.options
-        if self[.experimental] { options.isExperimental = true }
         return try MirroredStore(
-            of: store, options, project.context(for: store), isCancelled: Interruption.heard)
+            of: store, runOptions(), project.context(for: store), isCancelled: Interruption.heard)
     }
 }

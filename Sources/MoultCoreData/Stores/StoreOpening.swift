@@ -36,8 +36,6 @@ package struct StoreOpening {
 
     /// The settings of the migration of a store that is behind, besides its options.
     package struct Migration {
-        /// Those of a run; what the store's options say is added.
-        package var run = RunOptions()
         /// The code that the migration may need.
         package var registry = MigrationRegistry()
         /// Answers to the questions that it may ask, as JSON.
@@ -54,10 +52,6 @@ package struct StoreOpening {
         package init() {}
 
         init(_ state: PersistentStoreDescription.State) {
-            run.stopsAtEachVersion = state.stopsAtEachVersion
-            run.maximumAttempts = state.maximumMigrationAttempts
-            run.keepsBackup = state.keepsMigrationBackup
-            run.comparesStores = state.validatesAfterMigration
             (registry, answers) = (state.migrationRegistry, state.migrationAnswers)
             afterMigration = state.afterMigration
             (isCancelled, onLosses) = (state.isMigrationCancelled, state.migrationLosses)
@@ -88,9 +82,14 @@ package struct StoreOpening {
         _ description: PersistentStoreDescription, model: ManagedObjectModel, versions: ModelVersions?
     ) throws {
         let state = description.snapshot
+        var options = try StoreOptions(state.options)
+        options.run.stopsAtEachVersion = state.stopsAtEachVersion
+        options.run.maximumAttempts = state.maximumMigrationAttempts
+        options.run.keepsBackup = state.keepsMigrationBackup
+        options.run.comparesStores = state.validatesAfterMigration
         self.init(
             model: model, versions: versions, url: state.url, type: state.type, configuration: state.configuration,
-            options: try StoreOptions(state.options))
+            options: options)
         migration = Migration(state)
     }
 
@@ -134,7 +133,7 @@ package struct StoreOpening {
         }
         try checkHashes()
         let maker = try StoreMaker(
-            modelVersion(), history: options.tracksHistory, experimental: options.allowsUncertainHashes)
+            modelVersion(), history: options.tracksHistory, experimental: options.run.isExperimental)
         let start = system.monotonicNanoseconds
         while true {
             do {
@@ -162,7 +161,7 @@ package struct StoreOpening {
 
     /// - Throws: `unsupported` if a hash would be a guess, and nobody has asked for that.
     private func checkHashes() throws {
-        guard !options.allowsUncertainHashes, let reason = try modelVersion().hashes.uncertain.values.min() else {
+        guard !options.run.isExperimental, let reason = try modelVersion().hashes.uncertain.values.min() else {
             return
         }
         throw MigrationError(
@@ -257,15 +256,11 @@ extension StoreOpening {
         return context
     }
 
-    /// The options of the run, with what the store's own options say.
+    /// The options of the run, with the time that it may take.
     private func run(within budget: Duration? = nil) -> RunOptions {
-        var run = migration.run
+        var run = options.run
         run.budget = budget
         run.patience = .milliseconds(max(options.busyTimeout, 0))
-        run.defersWork = options.defersMigration
-        run.isExperimental = options.allowsUncertainHashes
-        run.allowsCloudKit = options.allowsCloudKitMigration
-        run.acceptedLosses.formUnion(options.acceptedLosses)
         return run
     }
 

@@ -32,7 +32,7 @@ struct ContainerStores {
                 guard let one = given as? ModelConfiguration, !one.isStoredInMemoryOnly else { return nil }
                 return try opener.opening(
                     at: one.url, configuration: parts.isEmpty ? nil : partName(number), isReadOnly: !one.allowsSave,
-                    allowing: AllowedMigration(one))
+                    one.run)
             }
             return try StoreOpening.migrate(openings, within: budget)
         } catch let error as MigrationError {
@@ -60,7 +60,7 @@ struct ContainerStores {
                     try makeFolder(of: configuration)
                     let store = try opener.open(
                         at: configuration.isStoredInMemoryOnly ? nil : configuration.url, configuration: part,
-                        isReadOnly: !configuration.allowsSave, allowing: AllowedMigration(configuration))
+                        isReadOnly: !configuration.allowsSave, configuration.run)
                     stores.append(store)
                     try coordinator.add(store.store)
                 }

@@ -1,4 +1,5 @@
 import Foundation
+import MoultReport
 
 /// The configuration of a store: the models that it holds, its location, and whether it may be written.
 ///
@@ -34,6 +35,13 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
     /// Whether a store that is mirrored to CloudKit on Apple's systems is migrated. Moult renumbers the mirror's records
     /// where it has to, and leaves them otherwise as they are. Moult's own.
     public var allowsCloudKitMigration = false
+
+    /// The options of the migration of its store.
+    var run: RunOptions {
+        var run = RunOptions()
+        (run.acceptedLosses, run.allowsCloudKit) = (acceptedLosses, allowsCloudKitMigration)
+        return run
+    }
 
     /// The name and the path of the store, which together identify the configuration.
     public var id: String { "\(name) \(url.path)" }

@@ -90,6 +90,8 @@ extension MirrorRecord {
                 .init("comparesAll", .bool(comparesAll)), .init("isOneWay", .bool(isOneWay)),
                 .init("losses", .array(losses.map(JSONValue.string))), .init("configuration", JSONValue(configuration)),
                 .init("request", try request.document),
+                // By these an earlier version of Moult finds the model and the mapping.
+                .init("input", .object(request.words)),
             ])
         }
     }
@@ -111,6 +113,17 @@ extension MirrorRecord {
 }
 
 extension StoreRequest {
+    /// The names and values of options that an earlier version of Moult reads in the record.
+    fileprivate var words: [JSONValue.Member] {
+        let words = [
+            ("model", models?.path), ("order", models?.order?.joined(separator: ",")), ("to", target),
+            ("answers", models?.answers), ("mapping", models?.mappings.count == 1 ? models?.mappings.first : nil),
+            ("experimental", options.isExperimental ? "" : nil), ("cloudkit", options.allowsCloudKit ? "" : nil),
+            ("accept-losses", options.acceptedLosses == .all ? "" : nil),
+        ]
+        return words.compactMap { name, value in value.map { JSONValue.Member(name, .string($0)) } }
+    }
+
     /// The request of a record of an earlier version of Moult, which has the words of the command line.
     fileprivate init(words: [JSONValue.Member], of store: String, into second: String) {
         func word(_ name: String) -> String? { words.first { $0.key == name }?.value.string }

@@ -27,8 +27,8 @@ package struct DefaultExample: Sendable {
                     + "optional=\"YES\"."
         }
         return """
-            In a model file, that is \(example.text) or optional="YES". To give the existing objects one value for this \
-            once, run \(.answer, .anyModel, .set("\(place)=value:\(example.value)")).
+            In a model file, that is \(example.text) or optional="YES". Without a change of the model, \
+            \(.answer, .anyModel, .set("\(place)=value:\(example.value)")) gives the existing objects one value.
             """
     }
 

@@ -29,6 +29,12 @@ public struct StorePlan: Sendable {
 
         let changes: [Change]
         let steps: [Step]
+
+        /// The means by which the step is made, whatever the words for it.
+        var means: [String?] {
+            [from, to, isInferred ? "inferred" : nil, stage] + policies + ["code"] + code
+        }
+
         /// The names of the migration policies that make objects, in byte order.
         let policies: [String]
         /// The names of the app's code that it calls.
@@ -211,11 +217,14 @@ extension StorePlan {
     /// - Throws: `planStale` if the plan was made for another store, version or model.
     package func check(_ prepared: PreparedMigration) throws {
         let fresh = prepared.plan
-        let differing: String? =
-            binding != prepared.bound?.binding
-            ? "binding"
-            : from != fresh.from.name
-                ? "from" : to != fresh.to.name ? "to" : versionNames != fresh.versionNames ? "versions" : nil
+        let differing = [
+            ("binding", binding != prepared.bound?.binding), ("from", from != fresh.from.name),
+            ("to", to != fresh.to.name), ("versions", versionNames != fresh.versionNames),
+            ("edges", edges.map(\.means) != fresh.edges.map { Edge($0).means }),
+            ("passes", passes != fresh.passes.count),
+            ("stopsAtEachVersion", stopsAtEachVersion != prepared.stopsAtEachVersion),
+            ("deferral", (deferral == nil) != (prepared.deferral == nil)),
+        ].first(where: \.1)?.0
         guard let differing else { return }
         throw MigrationError(
             .planStale, "The kept plan is not the one that would be made now: its \(differing) differs.",

@@ -73,7 +73,7 @@ package struct StoreRequest: Codable, Sendable, Hashable {
     }
 
     /// - Throws: `usage` for options that exclude each other, or a migration into another file.
-    func check() throws {
+    package func check() throws {
         guard let (one, other) = conflict else { return }
         if one == "into" || other == "into" {
             throw MigrationError(

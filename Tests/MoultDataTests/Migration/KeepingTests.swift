@@ -173,7 +173,7 @@ import Testing
         let migrator = Migrator(options: MigrationOptions(backupFolder: folder.path))
         _ = try migrator.rollback(store.path, to: Migrator().backups(of: store.path).backup(named: first.name))
         let backup = try #require(try manager.backups().last)
-        #expect(backup.url.path.hasPrefix(folder.path) && backup.version == "1.0.0")
+        #expect(backup.url.path.hasPrefix(folder.path))
         try manager.verify(backup)
         try manager.restore(backup)
         #expect(try store.sql("SELECT ZNAME FROM ZBOX ORDER BY 1") == "a\n")

@@ -1,6 +1,7 @@
 package import MoultCoreData
 import MoultEngine
 import MoultModel
+import MoultReport
 import MoultSystem
 import MoultTransform
 
@@ -58,10 +59,10 @@ package struct StoreOpener {
     ///   does not bring it here; `locked` where somebody else has it.
     package func open(
         at url: URL?, configuration: String? = nil, isReadOnly: Bool = false,
-        allowing allowed: AllowedMigration = .init()
+        _ run: RunOptions = RunOptions()
     ) throws -> MoultCoreData.PersistentStore {
         var opening = try opening(
-            at: url, configuration: configuration, isReadOnly: isReadOnly, allowing: allowed)
+            at: url, configuration: configuration, isReadOnly: isReadOnly, run)
         do {
             guard let logged = logger.map(LoggedOpening.init) else { return try opening.open() }
             if plan?.missingStages == nil { opening.willMigrate = logged.begin }
@@ -79,13 +80,12 @@ package struct StoreOpener {
 
     /// Returns the opening of a store, which migrates it first where it is behind.
     func opening(
-        at url: URL?, configuration: String?, isReadOnly: Bool, allowing allowed: AllowedMigration
+        at url: URL?, configuration: String?, isReadOnly: Bool, _ run: RunOptions
     ) throws -> StoreOpening {
         var options = try StoreOptions(nil, migratesByDefault: true)
-        (options.isReadOnly, options.tracksHistory) = (isReadOnly, true)
+        (options.isReadOnly, options.tracksHistory, options.run) = (isReadOnly, true, run)
         // Who shares a store with SwiftData says so, and is refused what is uncertain (`Schema.checkMappings()`).
-        options.allowsUncertainHashes = true
-        (options.acceptedLosses, options.allowsCloudKitMigration) = (allowed.losses, allowed.cloudKit)
+        options.run.isExperimental = true
         let isInMemory = url.map { $0.path == "/dev/null" } ?? true
         var opening = StoreOpening(
             model: model, versions: plan.map { ModelVersions(versions: $0.versions) }, url: url,
@@ -103,18 +103,5 @@ package struct StoreOpener {
             opening.checkValues = { [types] in try StoredJSON.check($0, against: types) }
         }
         return opening
-    }
-}
-
-/// The permissions that a configuration gives the migration of its store.
-package struct AllowedMigration {
-    var losses = AcceptedLosses.none
-    var cloudKit = false
-
-    package init() {}
-
-    init(_ configuration: ModelConfiguration) {
-        losses = configuration.acceptedLosses
-        cloudKit = configuration.allowsCloudKitMigration
     }
 }
