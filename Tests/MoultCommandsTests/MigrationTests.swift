@@ -166,7 +166,7 @@ struct MigrationTests {
         #expect(try moult.run(Tool.path, ["migrate", "forum.sqlite"] + arguments).exit == 0)
     }
 
-    @Test(arguments: [("--stop-at-each-version", "stopsAtEachVersion"), ("--deferred", "deferral")])
+    @Test(arguments: [("--stop-at-each-version", "passes"), ("--deferred", "deferral")])
     func `a kept plan is not followed by another migration`(option: String, part: String) throws {
         let moult = try StoreVerbTests.besideForumStore()
         let before = try SQLiteShell.run(moult.folder.path + "/forum.sqlite", ".dump")
