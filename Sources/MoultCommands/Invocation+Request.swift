@@ -35,8 +35,7 @@ extension Invocation {
         options.isInPlace = self[.inPlace]
         options.normalises = self[.normalise]
         options.defersWork = self[.deferred]
-        // A duration has no room for more.
-        options.budget = try seconds(.budget).map { .seconds(min(max($0, -1e9), 1e9)) }
+        options.budget = try seconds(.budget).map(RunOptions.budget)
         if self[.acceptLosses] { options.acceptedLosses = .all }
         switch self[value: .verify] {
         case nil, "changed": options.comparesUnwrittenTables = false

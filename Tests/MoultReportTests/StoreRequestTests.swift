@@ -42,4 +42,11 @@ import Testing
         #expect(conflict(.migrateInto("b")) { $0.stopsAtEachVersion = true } == ["into", "stopsAtEachVersion"])
         #expect(conflict { ($0.isInPlace, $0.normalises) = (true, true) } == ["isInPlace", "normalises"])
     }
+
+    @Test func `a budget that a program gives wrongly ends no process`() {
+        #expect(RunOptions.budget(seconds: .nan) == .zero)
+        #expect(RunOptions.budget(seconds: 1e300) == RunOptions.budget(seconds: .infinity))
+        #expect(RunOptions.budget(seconds: -.infinity) < .zero)
+        #expect(RunOptions.budget(seconds: 0.25) == .milliseconds(250))
+    }
 }

@@ -210,7 +210,7 @@ extension StoreOpening {
 
     private func migrated(within budget: Double) throws -> MigrationReport? {
         guard type == .sqlite, let url, url.path != "/dev/null", try system.exists(url.path) else { return nil }
-        return try session(url.path, within: .seconds(min(max(budget, -1e9), 1e9))).map(run)
+        return try session(url.path, within: RunOptions.budget(seconds: budget)).map(run)
     }
 
     /// Looks at a store that is there; nil if it fits.
@@ -222,7 +222,6 @@ extension StoreOpening {
         }
         return try inferringIfAllowed(path) { isRecognised in
             try StoreSession(at: path, run(within: budget), isReadOnly: options.isReadOnly, on: system) { connection in
-                defer { isRecognised = true }
                 // What is wrong with metadata, the snapshot says better.
                 if let metadata = try? StoreMetadata(from: connection), try isCurrent(metadata) { return nil }
                 let snapshot = try StoreSnapshot(connection)
@@ -234,6 +233,7 @@ extension StoreOpening {
                     try willMigrate(start?.version.name ?? "", target ?? "")
                 }
                 try checkHashes()
+                isRecognised = true
                 return (StoreRequest(path, to: target, .migrate, run(within: budget)), context)
             }
         }

@@ -53,6 +53,11 @@ public struct RunOptions: Sendable, Hashable, Codable {
     /// The defaults.
     public init() {}
 
+    /// A budget of so many seconds, within what a duration has room for; none at all for what is no number.
+    package static func budget(seconds: Double) -> Duration {
+        .seconds(seconds.isNaN ? 0 : min(max(seconds, -1e9), 1e9))
+    }
+
     /// The engine with these options.
     ///
     /// - Parameter isSequential: whether everything happens on one thread, for a system that counts its calls.
