@@ -54,18 +54,10 @@ extension Project {
             registry: registry)
     }
 
-    /// The recorded answers for these versions. Where a store stands for the models, the versions are those of the two
-    /// stores at this moment: an answer about one that is no longer among them is ignored, and the log says so. Models
-    /// that lack the version of an answer are refused where the answers are used.
+    /// The recorded answers for these versions; the log says which are left out.
     func answers(for versions: ModelVersions, _ store: String) throws -> Answers {
-        guard !answers.list.isEmpty, let path, try StoreProbe.isDatabase(path) else { return answers }
-        func isKnown(_ answer: Answer) -> Bool { versions.positions(of: answer) != nil }
-        for answer in answers.list where !isKnown(answer) {
-            logger?(
-                LogLine(
-                    call: "plan", store: store,
-                    message: "Ignored, because neither store is of such a version: the answer \(answer.json)."))
+        try answers.known(in: versions, ofModelsAt: path) {
+            logger?(LogLine(call: "plan", store: store, message: $0))
         }
-        return answers.removing { !isKnown($0) }
     }
 }

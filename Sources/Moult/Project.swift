@@ -158,7 +158,7 @@ public struct Project: Sendable {
         try path.map { try ModelBundle(modelOrStoreAt: $0, order: order) } ?? ModelBundle(versions)
     }
 
-    /// What is done with a store without a migration.
+    /// The keeper of a store: its backups, records, checks and repairs.
     func keeper(of store: String, _ options: RunOptions = RunOptions()) -> StoreKeeper {
         StoreKeeper(store, options) { versions }
     }

@@ -23,18 +23,9 @@ extension Invocation {
         return try Answers(json: try POSIXSystem().read(path), place: path)
     }
 
-    /// The recorded answers, for these versions. Where a store stands for the model, the versions are those of the two
-    /// stores at this moment: an answer about one that is no longer among them is ignored, with a message. A model that
-    /// lacks the version of an answer is refused where the answers are used.
+    /// The recorded answers, for these versions; those that are left out are named on standard error.
     func answers(for versions: ModelVersions, _ console: Console) throws -> Answers {
-        let answers = try answers()
-        guard let model = self[value: .model] ?? self[Operand.model], try StoreProbe.isDatabase(model) else {
-            return answers
-        }
-        func isKnown(_ answer: Answer) -> Bool { versions.positions(of: answer) != nil }
-        for answer in answers.list where !isKnown(answer) {
-            console.say("Ignored, because neither store is of such a version: the answer \(answer.json).")
-        }
-        return answers.removing { !isKnown($0) }
+        try answers().known(
+            in: versions, ofModelsAt: self[value: .model] ?? self[Operand.model], console.say as (String) -> Void)
     }
 }

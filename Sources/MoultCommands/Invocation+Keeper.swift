@@ -2,7 +2,7 @@ import MoultModel
 import MoultReport
 
 extension Invocation {
-    /// What is done with a store without a migration.
+    /// The keeper of a store: its backups, records, checks and repairs.
     ///
     /// - Parameters:
     ///   - store: the path of the store; the verb's own where nil.
