@@ -1,4 +1,3 @@
-import MoultCare
 import MoultEngine
 import MoultModel
 import MoultReport
@@ -45,26 +44,10 @@ extension Project {
         }
     }
 
-    /// Says what is wrong with a store, why, and which command helps: its files, the programs that have it open, runs
-    /// that did not end, pages, version, the migration to come, free space, rows and backups. Nothing is changed.
-    ///
-    /// - Parameters:
-    ///   - store: the store's path.
-    ///   - version: the name of the version to migrate to; nil for the current one.
-    ///   - options: where backups are.
-    /// - Throws: what reading the models again throws. What cannot be examined is a finding.
-    public func diagnose(
-        _ store: String, aimingAt version: String? = nil, options: RunOptions = RunOptions()
-    ) async throws -> DiagnosisReport {
-        try await onThread { _ in
-            DiagnosisReport(StoreDiagnosis(store, try context(for: store), to: version, options: options))
-        }
-    }
-
     /// Repairs a store: missing tables, columns and indexes, and rows that contradict each other. It works as a migration
     /// does. No object is deleted: what cannot stay goes to the quarantine.
     ///
-    /// The report's errors: `storeCorrupted` for damaged pages, for which there is ``salvage(_:into:as:)``;
+    /// The report's errors: `storeCorrupted` for damaged pages, for which there is `salvage(_:into:as:)` of MoultCare;
     /// `quarantineTooLarge`, `storeUnknown`, `locked`, `insufficientStorage`.
     ///
     /// - Parameters:
@@ -78,22 +61,6 @@ extension Project {
     ) -> StoreTask<RepairReport> {
         task("repair", store) { observer, _ in
             try keeper(of: store, options).repair(rules, isRehearsal: isRehearsal, observer)
-        }
-    }
-
-    /// Reads what is readable of a damaged store into a new one. The damaged store is not changed.
-    ///
-    /// - Parameters:
-    ///   - store: the store's path.
-    ///   - path: the new store; nothing may exist there.
-    ///   - version: the name of the store's version; nil for the one that the store's metadata or the model inside it
-    ///     name, otherwise for the one that places the most rows (its `reason`).
-    /// - Throws: `usage` if the path is taken, `locked`, `notAStore`, `cancelled`; then nothing is made.
-    public func salvage(_ store: String, into path: String, as version: String? = nil) async throws -> SalvageReport {
-        try await onThread { isCancelled in
-            try keeper(of: store).salvage(
-                into: path, as: version.map { name in { $0.versions[try $0.target(named: name)] } },
-                isCancelled: isCancelled)
         }
     }
 }

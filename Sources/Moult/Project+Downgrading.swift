@@ -24,4 +24,36 @@ extension Project {
                 to: version, answers: { try answers(for: $0, store) }, isRehearsal: isRehearsal, observer)
         }
     }
+
+    /// Says what is wrong with a store, why, and which command helps: its files, the programs that have it open, runs
+    /// that did not end, pages, version, the migration to come, free space, rows and backups. Nothing is changed.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - version: the name of the version to migrate to; nil for the current one.
+    ///   - options: where backups are.
+    /// - Throws: what reading the models again throws. What cannot be examined is a finding.
+    public func diagnose(
+        _ store: String, aimingAt version: String? = nil, options: RunOptions = RunOptions()
+    ) async throws -> DiagnosisReport {
+        try await onThread { _ in
+            DiagnosisReport(StoreDiagnosis(store, try context(for: store), to: version, options: options))
+        }
+    }
+
+    /// Reads what is readable of a damaged store into a new one. The damaged store is not changed.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - path: the new store; nothing may exist there.
+    ///   - version: the name of the store's version; nil for the one that the store's metadata or the model inside it
+    ///     name, otherwise for the one that places the most rows (its `reason`).
+    /// - Throws: `usage` if the path is taken, `locked`, `notAStore`, `cancelled`; then nothing is made.
+    public func salvage(_ store: String, into path: String, as version: String? = nil) async throws -> SalvageReport {
+        try await onThread { isCancelled in
+            try keeper(of: store).salvage(
+                into: path, as: version.map { name in { $0.versions[try $0.target(named: name)] } },
+                isCancelled: isCancelled)
+        }
+    }
 }

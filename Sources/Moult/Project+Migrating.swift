@@ -94,19 +94,10 @@ extension Project {
         }
     }
 
-    /// Runs a migration, or only rehearses it; nil then.
-    func perform(
-        _ migration: Migration, on store: String, isRehearsal: Bool, _ migrator: Migrator, _ observer: MigrationObserver
-    ) throws -> MigrationOutcome? {
-        guard isRehearsal else { return try migrator.run(migration, on: store, observer) }
-        _ = try migrator.rehearse(migration, on: store, observer)
-        return nil
-    }
-
     /// A run of this project on a store.
     ///
     /// - Parameter body: receives the observer to report to, and a function that logs a sentence.
-    func task<Report: Sendable>(
+    package func task<Report: Sendable>(
         _ call: String, _ store: String,
         _ body: @escaping @Sendable (MigrationObserver, @Sendable (String) -> Void) throws -> Report
     ) -> StoreTask<Report> {

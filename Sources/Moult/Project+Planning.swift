@@ -55,7 +55,7 @@ extension Project {
     }
 
     /// The recorded answers for these versions; the log says which are left out.
-    func answers(for versions: ModelVersions, _ store: String) throws -> Answers {
+    package func answers(for versions: ModelVersions, _ store: String) throws -> Answers {
         try answers.known(in: versions, ofModelsAt: path) {
             logger?(LogLine(call: "plan", store: store, message: $0))
         }

@@ -30,7 +30,7 @@ public struct Project: Sendable {
     /// The path of the models; nil for versions that a program has made.
     package let path: String?
     /// The names of the versions in their order, where they were given.
-    let order: [String]?
+    package let order: [String]?
 
     /// Reads every version of a model, and the answers that are recorded next to it.
     ///
@@ -159,7 +159,7 @@ public struct Project: Sendable {
     }
 
     /// The keeper of a store: its backups, records, checks and repairs.
-    func keeper(of store: String, _ options: RunOptions = RunOptions()) -> StoreKeeper {
+    package func keeper(of store: String, _ options: RunOptions = RunOptions()) -> StoreKeeper {
         StoreKeeper(store, options) { versions }
     }
 

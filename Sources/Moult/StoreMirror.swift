@@ -58,10 +58,10 @@ public struct StoreMirror: Sendable {
     public func undoCutOver() async throws { try await run { try $0.undoCutOver() } }
 
     /// Ends the mirror; both stores stay.
-    public func stop() async throws { try await onThread { _ in try MoultMirror.StoreMirror.stop(store) } }
+    public func stop() async throws { try await onThread { _ in try MirroredStore.stop(store) } }
 
     private func run<Value: Sendable>(
-        _ body: @escaping @Sendable (inout MoultMirror.StoreMirror) throws -> Value
+        _ body: @escaping @Sendable (inout MirroredStore) throws -> Value
     ) async throws -> Value {
         try await onThread { isCancelled in
             var mirror = try project.mirror(of: store, options, isCancelled)
@@ -87,7 +87,7 @@ extension Project {
         try await onThread { isCancelled in
             let models = self.path.map { StoreRequest.Models(path: $0, order: order, mappings: mappingPaths) }
             let request = StoreRequest(store, to: version, .migrateInto(path), options, models: models)
-            _ = try MoultMirror.StoreMirror.start(request, context(for: store), isCancelled: isCancelled)
+            _ = try MirroredStore.start(request, context(for: store), isCancelled: isCancelled)
             return StoreMirror(store: store, project: self, options: options)
         }
     }
@@ -104,8 +104,8 @@ extension Project {
 
     func mirror(
         of store: String, _ options: RunOptions, _ isCancelled: @escaping @Sendable () -> Bool
-    ) throws -> MoultMirror.StoreMirror {
-        try MoultMirror.StoreMirror(of: store, options, context(for: store), isCancelled: isCancelled)
+    ) throws -> MirroredStore {
+        try MirroredStore(of: store, options, context(for: store), isCancelled: isCancelled)
     }
 }
 

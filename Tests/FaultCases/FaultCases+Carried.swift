@@ -177,11 +177,11 @@ extension FaultCases {
                 let first = exportPath(second, "first.sqlite")
                 let known = try MirrorRecord.read(Sidecar(store: system.resolve(first)), system)
                 guard known?.state != .mirroring else {
-                    var mirror = try StoreMirror(of: first, versions: versions, system: system)
+                    var mirror = try MirroredStore(of: first, versions: versions, system: system)
                     _ = try mirror.synchronise()
                     return
                 }
-                _ = try StoreMirror.start(
+                _ = try MirroredStore.start(
                     first, versions: versions, at: second, options: .init(losses: .asTheVersionsSay()), system: system)
             }
             trial.recover = { _, _ in }

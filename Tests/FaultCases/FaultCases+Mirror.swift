@@ -19,11 +19,11 @@ extension FaultCases {
                 let writer = try RandomWriter(store, model: versions.versions[0].model, seed: 1)
                 defer { writer.close() }
                 for _ in 0..<3 { try writer.save(writes: 8) }
-                _ = try StoreMirror.start(
+                _ = try MirroredStore.start(
                     store, versions: versions, at: second, options: .init(losses: .asTheVersionsSay()))
                 for _ in 0..<2 { try writer.save(writes: 8) }
             } run: { second, system in
-                var mirror = try StoreMirror(of: first(second), versions: versions, system: system)
+                var mirror = try MirroredStore(of: first(second), versions: versions, system: system)
                 _ = try mirror.synchronise()
             }
             // There is nothing to recover but what SQLite heals and the next run removes.

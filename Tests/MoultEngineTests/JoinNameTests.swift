@@ -154,7 +154,7 @@ struct JoinNameTests {
     @Test func `a mirror has the orientation of the store that it follows`() throws {
         let clients = try Clients([Self.client(["note"])])
         let second = clients.folder.path + "/second.sqlite"
-        var mirror = try StoreMirror.start(
+        var mirror = try MirroredStore.start(
             clients.path, versions: clients.versions, at: second, options: .init(losses: .asTheVersionsSay()))
         #expect(try SQLiteShell.run(second, "SELECT * FROM Z_1TRUSTEDBY ORDER BY 1") == Self.pairs)
         try clients.shell(

@@ -187,7 +187,7 @@ struct KeptObjectsTests {
     @Test func `a mirror has the objects of the store that it follows`() throws {
         let places = try Places(Self.plain, history: true)
         let second = places.folder.path + "/second.sqlite"
-        _ = try StoreMirror.start(
+        _ = try MirroredStore.start(
             places.path, versions: places.versions, at: second, options: .init(losses: .asTheVersionsSay()))
         #expect(
             try SQLiteShell.run(second, "SELECT name FROM sqlite_master WHERE name LIKE 'app%' ORDER BY 1")

@@ -75,7 +75,7 @@ public struct PersistentStoreMirror: Sendable {
         let mirror = try Self(url, versions, registry, migrationAnswers, allowsUncertainVersionHashes)
         return try await BlockingWork.run("PersistentStoreMirror") { isCancelled in
             try checkIsClosed(url)
-            _ = try StoreMirror.start(
+            _ = try MirroredStore.start(
                 StoreRequest(url.path, to: version, .migrateInto(mirrorURL.path), mirror.options), mirror.context,
                 isCancelled: isCancelled)
             return mirror
@@ -151,17 +151,17 @@ public struct PersistentStoreMirror: Sendable {
     ///
     /// - Throws: `usage` if the store has none.
     public static func stop(storeAt url: URL) async throws {
-        try await BlockingWork.run("PersistentStoreMirror") { _ in try StoreMirror.stop(url.path) }
+        try await BlockingWork.run("PersistentStoreMirror") { _ in try MirroredStore.stop(url.path) }
     }
 
     // MARK: - Parts
 
-    private func mirror(_ isCancelled: @escaping @Sendable () -> Bool) throws -> StoreMirror {
-        try StoreMirror(of: url.path, options, context, isCancelled: isCancelled)
+    private func mirror(_ isCancelled: @escaping @Sendable () -> Bool) throws -> MirroredStore {
+        try MirroredStore(of: url.path, options, context, isCancelled: isCancelled)
     }
 
     private func run<Value: Sendable>(
-        _ body: @escaping @Sendable (inout StoreMirror) throws -> Value
+        _ body: @escaping @Sendable (inout MirroredStore) throws -> Value
     ) async throws -> Value {
         try await BlockingWork.run("PersistentStoreMirror") { isCancelled in
             var mirror = try mirror(isCancelled)

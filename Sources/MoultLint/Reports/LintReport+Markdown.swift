@@ -39,7 +39,7 @@ extension LintReport {
         let classes = entities.prefix(20).enumerated().flatMap { number, entity in
             ["    class e\(number)[\"\(entity.inDiagram)\"] {"]
                 + changes.filter { $0.entity == entity }.prefix(20).map { change in
-                    "        \(change.kind.mark) \(change.member?.inDiagram ?? change.kind.noun)"
+                    "        \(change.kind.classSign) \(change.member?.inDiagram ?? change.kind.noun)"
                 } + ["    }"]
         }
         return ["\(lastStep.older.name.inCode) → \(lastStep.newer.name.inCode)", "", "```mermaid", "classDiagram"]
@@ -48,7 +48,7 @@ extension LintReport {
 }
 
 extension ModelChange.Kind {
-    fileprivate var mark: String {
+    fileprivate var classSign: String {
         rawValue.hasSuffix("-added") ? "+" : rawValue.hasSuffix("-removed") ? "-" : "#"
     }
 }

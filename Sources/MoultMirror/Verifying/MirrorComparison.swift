@@ -14,7 +14,7 @@ struct MirrorComparison {
 
     init(fresh: String, replica: String) throws {
         // With the right to write, the last to close leaves no log behind.
-        connection = try Connection(fresh, mode: .readWrite, busyTimeout: StoreMirror.patience)
+        connection = try Connection(fresh, mode: .readWrite, busyTimeout: MirroredStore.patience)
         try connection.attach(replica, as: "replica", mode: .readWrite)
     }
 

@@ -29,7 +29,7 @@ struct MirrorBadInputTests {
         let fixture = try MirrorFixture()
         let name = URL(fileURLWithPath: fixture.store).deletingPathExtension().path
         let error = failure {
-            _ = try StoreMirror.start(
+            _ = try MirroredStore.start(
                 fixture.store, versions: fixture.versions, at: name + ".other",
                 options: .init(losses: .asTheVersionsSay()))
         }
@@ -98,7 +98,7 @@ struct MirrorBadInputTests {
         let renamed = ModelVersions(versions: [
             other.versions[0], ModelVersion(names: ["on"], model: other.versions[1].model),
         ])
-        #expect(failure { _ = try StoreMirror(of: fixture.store, versions: renamed) }?.code == .planStale)
+        #expect(failure { _ = try MirroredStore(of: fixture.store, versions: renamed) }?.code == .planStale)
         _ = try Migrator().run(
             try PreparedMigration(
                 fixture.store, versions: fixture.versions, options: .init(losses: .asTheVersionsSay())))
@@ -116,7 +116,7 @@ struct MirrorBadInputTests {
             UPDATE Z_PRIMARYKEY SET Z_MAX = Z_MAX + 2 WHERE Z_NAME = 'Tag'
             """)
         let error = failure {
-            _ = try StoreMirror.start(
+            _ = try MirroredStore.start(
                 fixture.store, versions: unique, at: fixture.second, options: .init(losses: .asTheVersionsSay()))
         }
         #expect(error?.code == .dataConflict)

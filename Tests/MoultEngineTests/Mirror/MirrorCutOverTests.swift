@@ -57,7 +57,7 @@ struct MirrorCutOverTests {
         #expect(try !mirror.cutOver(acceptingLosses: true).isEmpty)
         #expect(mirror.record.isOneWay)
         #expect(throws: MigrationError.self) { try mirror.undoCutOver() }
-        try StoreMirror.stop(fixture.store)
+        try MirroredStore.stop(fixture.store)
         #expect(throws: MigrationError.self) { try fixture.mirror() }
     }
 

@@ -36,11 +36,11 @@ final class MirrorFixture {
         ])
     }
 
-    func start() throws -> StoreMirror {
-        try StoreMirror.start(store, versions: versions, at: second, options: .init(losses: .asTheVersionsSay()))
+    func start() throws -> MirroredStore {
+        try MirroredStore.start(store, versions: versions, at: second, options: .init(losses: .asTheVersionsSay()))
     }
 
-    func mirror() throws -> StoreMirror { try StoreMirror(of: store, versions: versions) }
+    func mirror() throws -> MirroredStore { try MirroredStore(of: store, versions: versions) }
 
     /// - Parameter isSecond: whether to write to the second store.
     func write(saves: Int = 3, of writes: Int = 12, seed: UInt64, isSecond: Bool = false) throws {

@@ -26,7 +26,7 @@ struct MirrorKindsTests {
                 after: [CodeStep(name: "shout", sentence: "Books are named.")])
         ]
         let options = PreparedMigration.Options(registry: registry)
-        var mirror = try StoreMirror.start(
+        var mirror = try MirroredStore.start(
             fixture.store, versions: fixture.versions, at: fixture.second, options: options)
         for round in 0..<2 {
             try fixture.write(seed: UInt64(60 + round))
@@ -77,7 +77,7 @@ struct MirrorKindsTests {
             UPDATE Z_PRIMARYKEY SET Z_MAX = Z_MAX + 3 WHERE Z_NAME = 'Tag';
             UPDATE ZTAG SET ZWORD = 'w' || Z_PK
             """)
-        var mirror = try StoreMirror.start(
+        var mirror = try MirroredStore.start(
             fixture.store, versions: unique, at: fixture.second, options: .init(losses: .asTheVersionsSay()))
         _ = try SQLiteShell.run(
             fixture.store,
@@ -132,9 +132,9 @@ struct MirrorKindsTests {
         _ = try SQLiteShell.run(store, "INSERT INTO ZITEM VALUES (1, 1, 1, 'a'); UPDATE Z_PRIMARYKEY SET Z_MAX = 1")
         var options = PreparedMigration.Options()
         options.part = .configuration("main")
-        _ = try StoreMirror.start(store, versions: versions, to: "2", at: second, options: options)
+        _ = try MirroredStore.start(store, versions: versions, to: "2", at: second, options: options)
         _ = try SQLiteShell.run(store, "INSERT INTO ZITEM VALUES (2, 1, 1, 'b'); UPDATE Z_PRIMARYKEY SET Z_MAX = 2")
-        var mirror = try StoreMirror(of: store, versions: versions)
+        var mirror = try MirroredStore(of: store, versions: versions)
         _ = try mirror.synchronise()
         #expect(try SQLiteShell.run(second, "SELECT ZNAME FROM ZITEM ORDER BY 1") == "a\nb\n")
         #expect(try SQLiteShell.run(second, "SELECT Z_NAME FROM Z_PRIMARYKEY WHERE Z_ENT < 16000") == "Item\n")

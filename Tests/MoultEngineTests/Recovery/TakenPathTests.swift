@@ -73,7 +73,7 @@ struct TakenPathTests {
         // The locks of both stores.
         let before = try names(fixture.folder.path).union(["Books.sqlite.moult", "Library.store.moult"])
         try expectKept(at: fixture.second, beside: before) { system in
-            _ = try StoreMirror.start(
+            _ = try MirroredStore.start(
                 fixture.store, versions: fixture.versions, at: fixture.second,
                 options: .init(losses: .asTheVersionsSay()), system: system)
         }

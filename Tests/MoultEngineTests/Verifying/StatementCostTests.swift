@@ -119,7 +119,7 @@ struct StatementCostTests {
 
     @Test func `a mirror and its comparison`() throws {
         try compare("rebuilt", .none) { store, versions in
-            var mirror = try StoreMirror.start(
+            var mirror = try MirroredStore.start(
                 store.path, versions: versions, at: store.folder.path + "/Second.store",
                 options: .init(losses: .asTheVersionsSay()))
             _ = try store.shell(

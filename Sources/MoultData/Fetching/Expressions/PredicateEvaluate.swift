@@ -11,12 +11,12 @@ extension PredicateExpressions {
     ///     }
     public struct PredicateEvaluate<each Input: PredicateExpression>: PredicateExpression {
         /// The predicate that is evaluated inside the other.
-        public let predicate: Predicate<repeat (each Input).Output>
+        public let predicate: Foundation.Predicate<repeat (each Input).Output>
         /// The expressions whose values the predicate is evaluated with.
         public let input: (repeat each Input)
 
         /// An expression that is true where the predicate holds for the values of `input`.
-        public init(predicate: Predicate<repeat (each Input).Output>, input: repeat each Input) {
+        public init(predicate: Foundation.Predicate<repeat (each Input).Output>, input: repeat each Input) {
             self.predicate = predicate
             self.input = (repeat each input)
         }
@@ -33,7 +33,7 @@ extension PredicateExpressions {
     // swift-format-ignore: AlwaysUseLowerCamelCase
     /// Builds `predicate.evaluate(input)` for a predicate that is written by hand.
     public static func build_evaluate<each Input: PredicateExpression>(
-        _ predicate: Predicate<repeat (each Input).Output>, _ input: repeat each Input
+        _ predicate: Foundation.Predicate<repeat (each Input).Output>, _ input: repeat each Input
     ) -> PredicateEvaluate<repeat each Input> { PredicateEvaluate(predicate: predicate, input: repeat each input) }
 }
 

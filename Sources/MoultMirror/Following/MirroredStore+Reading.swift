@@ -5,7 +5,7 @@ import MoultStore
 import MoultSystem
 import MoultVerify
 
-extension StoreMirror {
+extension MirroredStore {
     /// A value that the other version requires and that the new rows lack, as an error; nil if there is none.
     func missingValue(in step: MirrorStep, _ route: MirrorRoute) throws -> MigrationError? {
         let layout = try StoreLayout(actual: snapshot(of: route.replica), model: route.to.model)

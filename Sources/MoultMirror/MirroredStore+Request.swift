@@ -3,7 +3,7 @@ import MoultModel
 import MoultReport
 import MoultSystem
 
-extension StoreMirror {
+extension MirroredStore {
     /// Makes the second store that a request for a migration into another file asks for, and begins to follow the first.
     /// The request is kept, with its paths in full.
     ///
@@ -11,7 +11,7 @@ extension StoreMirror {
     ///   throws.
     package static func start(
         _ request: StoreRequest, _ context: StoreSession.Context, isCancelled: @escaping @Sendable () -> Bool
-    ) throws -> StoreMirror {
+    ) throws -> MirroredStore {
         guard case .migrateInto(let second) = request.work else {
             throw MigrationError(
                 .internal, "The request names no place for the second store.", place: request.store,

@@ -6,7 +6,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-extension StoreMirror {
+extension MirroredStore {
     /// Copies a store that apps may write to, as it is at one moment, with its files of external data.
     ///
     /// - Parameter external: the store next to which these files lie.

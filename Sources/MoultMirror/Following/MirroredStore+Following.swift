@@ -4,7 +4,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-extension StoreMirror {
+extension MirroredStore {
     /// Takes over what was written since the last time.
     ///
     /// The store that is followed is only read, at one moment; apps may write to it in the meantime. The rows and how

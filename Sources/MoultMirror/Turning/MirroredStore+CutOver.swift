@@ -5,7 +5,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-extension StoreMirror {
+extension MirroredStore {
     /// Makes the second store the one that apps write to. From then on the first follows it, so that the cut-over can
     /// be undone (``undoCutOver()``) with all that was written since.
     ///
@@ -61,7 +61,7 @@ extension StoreMirror {
     /// Ends the mirror; both stores stay.
     package static func stop(_ store: String, system: any System = POSIXSystem()) throws {
         let (path, record) = try record(of: store, system, isStarting: true)
-        let mirror = StoreMirror(path, record, ModelVersions(versions: []), .init(), system)
+        let mirror = MirroredStore(path, record, ModelVersions(versions: []), .init(), system)
         try mirror.locked {
             guard record.state != .starting else { return try mirror.removeUnfinished(record) }
             for path in [path, record.second] where try system.exists(path) { try mirror.removeMark(from: path) }
@@ -84,7 +84,7 @@ extension StoreMirror {
 
 // MARK: - Turning round
 
-extension StoreMirror {
+extension MirroredStore {
     /// Returns the reasons why nothing could be undone; empty where it can.
     private func obstacles(to back: MirrorReversal?, of route: MirrorRoute) throws -> [String] {
         if let obstacle = try script(of: route, over: snapshot(of: store)).1 { return [obstacle] }

@@ -4,7 +4,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-extension StoreMirror {
+extension MirroredStore {
     /// The mark of the store that follows, when it is the one that the mirror has left.
     ///
     /// - Parameter overwriting: whether rows that another user has written there are to be given up.
@@ -74,7 +74,7 @@ extension StoreMirror {
 
 // MARK: - How a file was left
 
-extension StoreMirror {
+extension MirroredStore {
     /// Notes sizes and times of the files of the store that follows. It only saves work, so it may fail: where it is
     /// missing, or tells of another file, the rows are asked.
     func noteSeen(_ path: String) {

@@ -6,7 +6,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-extension StoreMirror {
+extension MirroredStore {
     /// Makes the second store and begins to follow the first.
     ///
     /// The first store is only read, and may be open and written to in the meantime. When this throws, there is neither
@@ -22,7 +22,7 @@ extension StoreMirror {
         _ store: String, versions: ModelVersions, to target: String? = nil, at second: String,
         options: PreparedMigration.Options = .init(), request: StoreRequest? = nil,
         system: any System = POSIXSystem(), isCancelled: @escaping @Sendable () -> Bool = { false }
-    ) throws -> StoreMirror {
+    ) throws -> MirroredStore {
         let path = try StoreProbe.checkFile(store, system)
         let second = Path.join(try system.resolve(Path.folder(of: second)), Path.name(of: second))
         let prepared = try StoreSession(StoreRequest(path, to: target, .plan), versions, options, on: system).prepared
@@ -38,7 +38,7 @@ extension StoreMirror {
             startedAt: system.now.iso8601,
             request: request ?? StoreRequest(path, to: target, .migrateInto(second)))
         if case .configuration(let name) = prepared.plan.part { record.configuration = name }
-        var mirror = StoreMirror(path, record, versions, options, system)
+        var mirror = MirroredStore(path, record, versions, options, system)
         mirror.isCancelled = isCancelled
         mirror.warnings = prepared.warnings
         // What is refused makes nothing next to the second path; a start that died is looked at under the lock.

@@ -14,7 +14,7 @@ import MoultSystem
 /// the rows, so that each change is taken over once however often either process dies.
 ///
 /// No process has to keep the stores open, and no trigger is put into either.
-package struct StoreMirror: Sendable {
+package struct MirroredStore: Sendable {
     /// The resolved path of the first store.
     package let store: String
     package internal(set) var record: MirrorRecord
@@ -87,7 +87,7 @@ package struct StoreMirror: Sendable {
 
 // MARK: - Cancelling
 
-extension StoreMirror {
+extension MirroredStore {
     var observer: MigrationObserver { MigrationObserver(isCancelled: isCancelled) }
 
     /// Has a statement that runs on the connection end when the work is cancelled.
@@ -105,7 +105,7 @@ extension StoreMirror {
 
 // MARK: - The way
 
-extension StoreMirror {
+extension MirroredStore {
     static func plan(
         _ versions: ModelVersions, from: String, to: String?, _ options: PreparedMigration.Options
     ) throws -> MigrationPlan {

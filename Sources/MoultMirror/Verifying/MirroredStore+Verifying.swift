@@ -5,7 +5,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-extension StoreMirror {
+extension MirroredStore {
     /// Brings the store that follows up to date, and compares it with what a fresh migration of the other gives, value
     /// by value.
     ///

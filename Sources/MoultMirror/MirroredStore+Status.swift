@@ -4,7 +4,7 @@ import MoultSQLite
 import MoultStore
 import MoultSystem
 
-extension StoreMirror {
+extension MirroredStore {
     /// - Throws: as ``synchronise(all:overwriting:)``, where nothing could be taken over.
     package func status() throws -> MirrorStatus {
         let route = try route()
