@@ -260,10 +260,3 @@ extension ManagedObjectModel {
         return names.first { !seen.insert($0).inserted }
     }
 }
-
-extension String {
-    /// Core Data sorts names by their UTF-8 bytes, which is not Swift's order for every character.
-    package func precedesInByteOrder(_ other: String) -> Bool {
-        utf8.lexicographicallyPrecedes(other.utf8)
-    }
-}

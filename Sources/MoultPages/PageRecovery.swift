@@ -1,6 +1,5 @@
 import MoultModel
 import MoultSQLite
-import MoultStore
 import MoultSystem
 
 /// Reads the rows of a damaged database from its pages, each of them once or twice, whatever leads to them.
@@ -34,6 +33,10 @@ package final class PageRecovery {
     package var rowsAside: Int64 = 0
     let hints: ([UInt8]?) throws -> Hints?
     let check: () throws -> Void
+    /// The tables that a store need not have.
+    private let optionalTables: [String]
+    /// The SQL of the highest key that a row of `Z_PRIMARYKEY` names.
+    private let highestKey: String
     /// The names of the tables that are read; nil for all, and for what belongs to no table.
     let only: Set<String>?
 
@@ -42,10 +45,12 @@ package final class PageRecovery {
     ///   - recovered: where the rows go; nothing may be there.
     ///   - only: the names of the tables that are read; nil for all.
     ///   - hints: what a model says, given the bytes that may be the model which the store carries.
+    ///   - optionalTables: the tables that a store need not have: they go where no page of them is found.
+    ///   - highestKey: the SQL of the highest key that a row of `Z_PRIMARYKEY` names.
     ///   - check: throws where the work is to end.
     package init(
         _ path: String, into recovered: String, only: Set<String>? = nil, _ system: any System,
-        check: @escaping () throws -> Void,
+        optionalTables: [String], highestKey: String, check: @escaping () throws -> Void,
         hints: @escaping ([UInt8]?) throws -> Hints?
     ) throws {
         pages = try DatabasePages(path, system)
@@ -53,6 +58,7 @@ package final class PageRecovery {
         database = try RecoveredDatabase(recovered)
         schema = try SchemaRows()
         (self.hints, self.check, self.only) = (hints, check, only)
+        (self.optionalTables, self.highestKey) = (optionalTables, highestKey)
     }
 
     /// - Parameter place: what an error names: the store of which this is a copy.
@@ -87,9 +93,8 @@ package final class PageRecovery {
                 remedy: "Name a Core Data store, or restore it from a backup. If the app encrypts its store, "
                     + "decrypt a copy with the app's key first.")
         }
-        // A store need not have a history: the model does not say.
-        let history = StoreSnapshot.historyTables
-        for table in tables where table.root == nil && table.rows == 0 && history.contains(table.name) {
+        // The model does not say whether a store has them.
+        for table in tables where table.root == nil && table.rows == 0 && optionalTables.contains(table.name) {
             try database.connection.run("DROP TABLE \(table.name.quotedName)")
             tables.removeAll { $0.name == table.name }
         }
@@ -140,7 +145,7 @@ package final class PageRecovery {
     private func nameEntities(hinting: Bool = true) throws {
         var (roots, supers, counters): ([Int64: String], [Int64: Int64], [String: Int64]) = ([:], [:], [:])
         try? database.connection.forEachRow(
-            "SELECT Z_ENT, Z_NAME, Z_SUPER, \(PrimaryKeyRow.highestSQL) FROM Z_PRIMARYKEY"
+            "SELECT Z_ENT, Z_NAME, Z_SUPER, \(highestKey) FROM Z_PRIMARYKEY"
         ) { row in
             // Core Data's own entities, such as those of history, begin with another letter.
             roots[row.integer(0)] = (row.integer(0) > 16_000 ? "A" : "Z") + (row.text(1) ?? "").uppercased()

@@ -114,7 +114,7 @@ private struct ReadableReader {
         case "NSDate": return object.date.map(Self.date)
         case "NSData", "NSMutableData": return object.data.map { Self.tag("data", .string($0.base64)) }
         case "NSUUID":
-            return object.uuid.flatMap { $0.count == 16 ? Self.tag("uuid", AttributeValue.uuid($0).document) : nil }
+            return object.uuid.flatMap { $0.count == 16 ? Self.tag("uuid", .string($0.uuidText)) : nil }
         case "NSURL":
             guard object["NS.base"] == nil else { return nil }
             return object["NS.relative"]?.string.map { Self.tag("url", .string($0)) }

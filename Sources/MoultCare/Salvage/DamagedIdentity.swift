@@ -22,7 +22,8 @@ struct DamagedIdentity {
         self.place = place
         let statements = try StoreLayout(model: ManagedObjectModel(), history: false).createStatements
         let recovery = try PageRecovery(
-            path, into: ":memory:", only: Set(StoreSnapshot.coreTables), system, check: check,
+            path, into: ":memory:", only: Set(StoreSnapshot.coreTables), system,
+            optionalTables: StoreSnapshot.historyTables, highestKey: PrimaryKeyRow.highestSQL, check: check,
             hints: { _ in PageRecovery.Hints(statements: statements, numbers: [:]) })
         try recovery.run(place: place)
         let tables = recovery.database.connection

@@ -159,7 +159,9 @@ package struct StoreSalvage {
         }
         // SQLite would make it with the rights that the umask leaves.
         try system.makeFile(files.recovered, .own)
-        let recovery = try PageRecovery(files.damaged, into: files.recovered, system, check: check, hints: hints)
+        let recovery = try PageRecovery(
+            files.damaged, into: files.recovered, system, optionalTables: StoreSnapshot.historyTables,
+            highestKey: PrimaryKeyRow.highestSQL, check: check, hints: hints)
         try recovery.run(place: store)
         return recovery
     }

@@ -1,6 +1,6 @@
 extension [UInt8] {
     /// Sixteen bytes as a UUID is written, in upper case; other bytes as hexadecimal digits.
-    var uuidText: String {
+    package var uuidText: String {
         let digits = [Character]("0123456789ABCDEF")
         var text = ""
         for (index, byte) in enumerated() {
