@@ -1,8 +1,8 @@
 import Foundation
+import MoultBasics
 import MoultModel
 import MoultObjects
 import MoultStore
-import MoultSystem
 
 /// Stores of the first version, made by Moult's own writer and copied for each measurement.
 struct BenchmarkStore {

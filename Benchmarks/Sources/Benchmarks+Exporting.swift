@@ -1,6 +1,6 @@
 import Foundation
-import MoultExport
-import MoultModel
+import MoultBasics
+import MoultTools
 
 extension Benchmarks {
     /// Every object as CSV, beside the shell's own over the raw table.

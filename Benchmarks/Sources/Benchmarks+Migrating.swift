@@ -1,4 +1,5 @@
 import Foundation
+import MoultBasics
 import MoultModel
 
 /// What every migration has: a backup, versions on the way, memory.

@@ -1,6 +1,7 @@
 import Foundation
+import Moult
+import MoultBasics
 import MoultModel
-import MoultReport
 import MoultSQLite
 
 /// One run: makes the stores, measures every group in turn, prints the table, writes the figures.

@@ -1,11 +1,11 @@
 import Foundation
+import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultModelFiles
 import MoultPlan
 import MoultSQLite
 import MoultStore
-import MoultSystem
 
 /// What is measured in a process of its own, so that its memory and its start are its own; prints one line of JSON.
 enum ChildWork {

@@ -1,3 +1,4 @@
+import MoultBasics
 import MoultModel
 
 /// One figure: Moult's measurements beside those of what it is compared with, and the bound that the ratio must keep.

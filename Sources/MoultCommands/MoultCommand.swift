@@ -1,7 +1,6 @@
 import Moult
+import MoultBasics
 import MoultModel
-import MoultReport
-import MoultSystem
 import MoultTools
 
 #if canImport(Glibc)

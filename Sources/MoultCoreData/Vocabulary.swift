@@ -1,5 +1,6 @@
+import MoultBasics
 import MoultModel
-import MoultTransform
+import MoultObjects
 
 // The words of a model are MoultModel's; here they are under Core Data's names, so that one import is enough.
 
@@ -42,13 +43,13 @@ public typealias ValueTransform = MoultModel.ValueTransform
 /// A Swift type that an attribute's values convert to and from.
 public typealias AttributeConvertible = MoultModel.AttributeConvertible
 /// The code of an app that its migrations call, by name.
-public typealias MigrationRegistry = MoultTransform.MigrationRegistry
+public typealias MigrationRegistry = MoultObjects.MigrationRegistry
 /// The losses that an app accepts.
 public typealias AcceptedLosses = MoultModel.AcceptedLosses
 /// Objects, values or links that a migration does not carry over, with their count.
 public typealias MigrationLoss = MoultModel.MigrationLoss
 /// The one error of Moult, with Core Data's constant and number (`MigrationError.coreData`).
-public typealias MigrationError = MoultModel.MigrationError
+public typealias MigrationError = MoultBasics.MigrationError
 
 extension ManagedObjectModel {
     /// A named subset of a model's entities.

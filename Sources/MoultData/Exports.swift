@@ -1,5 +1,8 @@
 // SwiftData's import brings Foundation and Observation along; so does this one.
 @_exported import Foundation
-// Foundation has UndoManager on a Mac.
-@_exported import MoultUndo
 @_exported import Observation
+
+// Foundation has UndoManager on a Mac.
+#if !canImport(Darwin)
+    @_exported import class MoultCoreData.UndoManager
+#endif

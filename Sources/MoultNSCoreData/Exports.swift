@@ -1,4 +1,7 @@
 // Core Data's import brings Foundation along; so does this one.
 @_exported import Foundation
+
 // Foundation has UndoManager on a Mac.
-@_exported import MoultUndo
+#if !canImport(Darwin)
+    @_exported import class MoultCoreData.UndoManager
+#endif

@@ -1,5 +1,5 @@
-import MoultModel
-import MoultReport
+import Moult
+import MoultBasics
 
 /// The answer of a tool: one value, as JSON and as text.
 package protocol ToolAnswer: Sendable {

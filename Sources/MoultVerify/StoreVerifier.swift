@@ -1,4 +1,4 @@
-import MoultModel
+import MoultBasics
 import MoultSQLite
 
 /// Checks one store against its shape and reports every fault it finds. It writes nothing.

@@ -1,4 +1,4 @@
-import MoultModel
+import MoultBasics
 import MoultSQLite
 
 /// Finds the values of a store that cannot be read as the type of their attribute, by SQLite's own `typeof`.

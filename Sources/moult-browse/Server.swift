@@ -1,8 +1,15 @@
 import CMicroHTTPD
 import Dispatch
-import MoultBrowse
+import MoultBasics
 import MoultModel
+import MoultTools
 import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
 /// The page over HTTP, by libmicrohttpd: one thread, so that one request comes after the other.
 final class Server {
@@ -137,4 +144,65 @@ private final class Answer: Sendable {
 
 private final class HeaderList {
     var headers: [(String, String)] = []
+}
+
+/// A socket that only this computer can reach.
+struct ListeningSocket {
+    let descriptor: Int32
+    let port: UInt16
+
+    /// - Parameter port: 0 for any that is free.
+    /// - Throws: `inputOutput`, such as for a port that another program has.
+    init(port wanted: UInt16) throws {
+        func failure(_ words: String) -> MigrationError {
+            MigrationError(
+                .inputOutput, "The port \(wanted) of this computer cannot be \(words).",
+                remedy: "Choose another: --port N, or leave it out for any that is free.",
+                cause: String(cString: strerror(errno)))
+        }
+        let listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard listening >= 0 else { throw failure("opened") }
+        var (isOn, size) = (Int32(1), socklen_t(MemoryLayout<sockaddr_in>.size))
+        setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = wanted.bigEndian
+        address.sin_addr = in_addr(s_addr: in_addr_t(0x7F00_0001).bigEndian)
+        let (listens, own) = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                let listens = bind(listening, address, size) == 0 && listen(listening, 64) == 0
+                return (listens, getsockname(listening, address, &size))
+            }
+        }
+        guard listens, own == 0 else { throw failure("used") }
+        (descriptor, port) = (listening, UInt16(bigEndian: address.sin_port))
+    }
+}
+
+/// A wish to stop, by Control-C or a polite kill.
+enum Interruption {
+    /// The end of the pipe that a wish is written to.
+    private static let end = Atomic<Int32>(-1)
+
+    /// Hears wishes from now on.
+    ///
+    /// - Returns: waits for the first.
+    static func heard() -> () -> Void {
+        var ends: [Int32] = [-1, -1]
+        _ = pipe(&ends)
+        end.store(ends[1], ordering: .releasing)
+        var action = sigaction()
+        action.__sigaction_handler.sa_handler = { _ in
+            // Nothing else may be called in a signal handler (`man 7 signal-safety`).
+            let number = errno
+            var byte = UInt8(0)
+            _ = write(Interruption.end.load(ordering: .acquiring), &byte, 1)
+            errno = number
+        }
+        for signal in [SIGINT, SIGTERM, SIGHUP] { sigaction(signal, &action, nil) }
+        return { [reader = ends[0]] in
+            var byte = UInt8(0)
+            while read(reader, &byte, 1) < 0, errno == EINTR {}
+        }
+    }
 }

@@ -1,7 +1,7 @@
-import MoultBrowse
+import MoultBasics
 import MoultCommands
 import MoultModel
-import MoultSystem
+import MoultTools
 
 #if canImport(Darwin)
     import Darwin

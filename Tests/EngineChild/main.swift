@@ -1,11 +1,11 @@
 import Foundation
+import MoultBasics
+import MoultCare
 import MoultEngine
-import MoultMirror
 import MoultModel
+import MoultObjects
 import MoultPlan
 import MoultStore
-import MoultSystem
-import MoultTransform
 import TestSupport
 
 // engine-child migrate STORE    the identity migration; prints each phase as it begins

@@ -1,6 +1,6 @@
 import Foundation
+import MoultBasics
 import MoultModel
-import MoultSystem
 import MoultTesting
 
 /// Runs that die where a case wants one that did.

@@ -1,10 +1,9 @@
+import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultStore
-import MoultSystem
 import MoultTesting
-import MoultTransform
 import TestSupport
 
 /// The ways back: rollback, the quarantine in both directions.

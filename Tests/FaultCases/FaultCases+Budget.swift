@@ -2,7 +2,6 @@ import MoultEngine
 import MoultModel
 import MoultPlan
 import MoultStore
-import MoultSystem
 import MoultTesting
 import TestSupport
 

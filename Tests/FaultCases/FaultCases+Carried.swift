@@ -1,13 +1,11 @@
 import Foundation
+import MoultBasics
 import MoultCare
 import MoultEngine
-import MoultMirror
 import MoultModel
 import MoultObjects
 import MoultStore
-import MoultSystem
 import MoultTesting
-import MoultTransform
 import TestSupport
 
 /// What makes new files and leaves the store as it is: backups made, carried out and taken in, a salvage, the start of a

@@ -1,11 +1,10 @@
+import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultPlan
 import MoultStore
-import MoultSystem
 import MoultTesting
-import MoultTransform
 import TestSupport
 
 /// Migrations that an app's own code does: policies, stages, steps with an undo.

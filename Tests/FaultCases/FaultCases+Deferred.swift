@@ -1,9 +1,9 @@
+import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultPlan
 import MoultStore
-import MoultSystem
 import MoultTesting
 import TestSupport
 

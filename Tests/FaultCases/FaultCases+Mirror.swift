@@ -1,8 +1,8 @@
+import MoultBasics
+import MoultCare
 import MoultEngine
-import MoultMirror
 import MoultModel
 import MoultStore
-import MoultSystem
 import MoultTesting
 import TestSupport
 

@@ -1,7 +1,6 @@
 import MoultEngine
 import MoultModel
 import MoultStore
-import MoultSystem
 import MoultTesting
 import TestSupport
 

@@ -1,8 +1,8 @@
+import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultStore
-import MoultSystem
 import MoultTesting
 import TestSupport
 

@@ -3,9 +3,7 @@ import MoultModel
 import MoultObjects
 import MoultPlan
 import MoultStore
-import MoultSystem
 import MoultTesting
-import MoultTransform
 import TestSupport
 
 /// Migrations that statements do: inferred, in place, by a mapping model with a closure.

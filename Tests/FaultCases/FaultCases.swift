@@ -1,10 +1,10 @@
+import MoultBasics
 import MoultEngine
 import MoultModel
+import MoultObjects
 import MoultPlan
 import MoultStore
-import MoultSystem
 import MoultTesting
-import MoultTransform
 import TestSupport
 
 /// Every kind of migration there is, on a store that is small enough to be tried at every moment.

@@ -1,6 +1,5 @@
 import Foundation
-import MoultModel
-import MoultSystem
+import MoultBasics
 import TestSupport
 
 /// What is at the path of a store, by the sqlite3 shell and by plain bytes: nothing of Moult is asked, and nothing is

@@ -1,6 +1,6 @@
 import FaultCases
 import Foundation
-import MoultSystem
+import MoultBasics
 import MoultTesting
 import Synchronization
 import TestSupport

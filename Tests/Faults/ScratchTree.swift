@@ -1,5 +1,5 @@
 import Foundation
-import MoultSystem
+import MoultBasics
 import TestSupport
 
 /// A folder for trials that goes when they are over, or with the next campaign when its process was killed.

@@ -1,6 +1,6 @@
 import FaultCases
 import Foundation
-import MoultSystem
+import MoultBasics
 import MoultTesting
 
 /// The part of this process in a campaign: series of trials, one after another, in a scratch folder of its own.

@@ -1,7 +1,7 @@
 import FaultCases
 import Foundation
+import MoultBasics
 import MoultModel
-import MoultSystem
 import MoultTesting
 import TestSupport
 

@@ -1,8 +1,8 @@
 import FaultCases
 import Foundation
+import MoultBasics
 import MoultModel
 import MoultSQLite
-import MoultSystem
 import MoultTesting
 
 // moult-faults [OPTION…]   every kind of migration with every kind of fault at every moment

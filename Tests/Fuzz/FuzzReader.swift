@@ -1,11 +1,11 @@
 import Foundation
-import MoultGenerate
+import MoultBasics
 import MoultModel
 import MoultModelFiles
+import MoultObjects
 import MoultPlan
-import MoultPropertyList
 import MoultStore
-import MoultTransform
+import MoultTools
 
 /// Everything of Moult that reads bytes which somebody else wrote.
 enum FuzzReader: String, CaseIterable, Sendable {

@@ -1,12 +1,12 @@
 import Foundation
+import Moult
+import MoultBasics
 import MoultEngine
-import MoultFleet
 import MoultModel
-import MoultReport
+import MoultObjects
 import MoultSQLite
 import MoultStore
-import MoultSystem
-import MoultTransform
+import MoultTools
 import TestSupport
 
 // Sound inputs for what lies beside a store, made by the engine itself.

@@ -1,9 +1,9 @@
 import Foundation
+import MoultBasics
 import MoultModel
 import MoultModelFiles
 import MoultObjects
 import MoultPlan
-import MoultPropertyList
 import MoultSQLite
 import MoultStore
 import TestSupport

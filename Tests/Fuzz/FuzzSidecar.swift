@@ -1,16 +1,15 @@
 import Foundation
+import Moult
+import MoultBasics
 import MoultCare
 import MoultEngine
-import MoultFleet
 import MoultModel
 import MoultModelFiles
 import MoultObjects
 import MoultPlan
-import MoultReport
 import MoultSQLite
 import MoultStore
-import MoultSystem
-import MoultTransform
+import MoultTools
 import TestSupport
 
 /// The files that Moult keeps beside a store or carries elsewhere, each in place of a sound one.

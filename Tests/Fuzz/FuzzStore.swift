@@ -1,13 +1,12 @@
 import Foundation
+import Moult
 import MoultEngine
 import MoultModel
 import MoultModelFiles
 import MoultObjects
 import MoultPlan
-import MoultReport
 import MoultSQLite
 import MoultStore
-import MoultSystem
 import TestSupport
 
 /// Whole stores: all that looks at one, as `status`, `inspect`, `dump`, `validate` and `plan` do.

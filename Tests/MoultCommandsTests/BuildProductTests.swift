@@ -1,5 +1,5 @@
 import Foundation
-import MoultSystem
+import MoultBasics
 import MoultTools
 import TestSupport
 import Testing

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import MoultReport
+@testable import Moult
 
 /// What Documentation/CommandLine.md promises to scripts.
 @Suite("The command line's contract")

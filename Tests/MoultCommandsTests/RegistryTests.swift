@@ -1,7 +1,8 @@
 import Foundation
+import MoultBasics
 import MoultModel
 import MoultModelFiles
-import MoultTransform
+import MoultObjects
 import TestSupport
 import Testing
 

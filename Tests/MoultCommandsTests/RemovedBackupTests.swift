@@ -1,6 +1,6 @@
 import Foundation
+import MoultBasics
 import MoultEngine
-import MoultSystem
 import TestSupport
 import Testing
 

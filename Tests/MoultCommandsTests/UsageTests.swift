@@ -1,6 +1,6 @@
 import Foundation
+import Moult
 import MoultCommands
-import MoultReport
 import Testing
 
 @Suite("Usage of the command line")

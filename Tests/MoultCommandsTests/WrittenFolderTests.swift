@@ -1,6 +1,5 @@
 import Foundation
 import MoultEngine
-import MoultSystem
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import Foundation
+import MoultBasics
 import MoultEngine
 import MoultModel
-import MoultSystem
 import TestSupport
 import Testing
 

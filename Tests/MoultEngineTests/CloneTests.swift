@@ -1,8 +1,8 @@
 import Foundation
+import MoultBasics
 import MoultModel
 import MoultObjects
 import MoultStore
-import MoultSystem
 import TestSupport
 import Testing
 

@@ -1,14 +1,13 @@
 import Foundation
+import MoultBasics
 import MoultModel
 import MoultPlan
 import MoultStore
-import MoultSystem
 import TestSupport
 import Testing
 
 @testable import MoultCare
 @testable import MoultEngine
-@testable import MoultMirror
 
 /// Join tables with both ends in one entity, which Core Data names after either relationship. The sqlite3 shell makes
 /// the orientation that Moult would not choose, and says afterwards what is there.

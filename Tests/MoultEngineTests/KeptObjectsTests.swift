@@ -5,8 +5,8 @@ import MoultStore
 import TestSupport
 import Testing
 
+@testable import MoultCare
 @testable import MoultEngine
-@testable import MoultMirror
 
 /// What an app, or an earlier migration, has put beside Core Data's own tables. The sqlite3 shell makes it, and says
 /// afterwards what is there and whether it works.

@@ -1,9 +1,9 @@
 import Foundation
+import MoultBasics
 import MoultModel
+import MoultObjects
 import MoultPlan
 import MoultStore
-import MoultSystem
-import MoultTransform
 import TestSupport
 import Testing
 

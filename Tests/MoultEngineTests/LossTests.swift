@@ -1,11 +1,10 @@
 import Foundation
+import Moult
+import MoultBasics
 import MoultModel
 import MoultObjects
 import MoultPlan
-import MoultReport
 import MoultStore
-import MoultSystem
-import MoultTransform
 import TestSupport
 import Testing
 

@@ -1,9 +1,9 @@
 import Foundation
+import MoultBasics
 import MoultModel
 import MoultObjects
 import MoultPlan
 import MoultStore
-import MoultTransform
 import Synchronization
 import TestSupport
 import Testing

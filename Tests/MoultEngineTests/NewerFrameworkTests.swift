@@ -1,11 +1,9 @@
 import Foundation
-import MoultMirror
+import MoultBasics
 import MoultModel
 import MoultObjects
 import MoultPlan
-import MoultPropertyList
 import MoultStore
-import MoultSystem
 import TestSupport
 import Testing
 

@@ -1,11 +1,10 @@
 import Foundation
+import MoultBasics
 import MoultModel
 import MoultObjects
 import MoultPlan
 import MoultSQLite
 import MoultStore
-import MoultSystem
-import MoultTransform
 import Synchronization
 import TestSupport
 import Testing

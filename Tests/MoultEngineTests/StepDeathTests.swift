@@ -1,8 +1,9 @@
 import Foundation
+import MoultBasics
 import MoultEngine
 import MoultModel
+import MoultObjects
 import MoultPlan
-import MoultTransform
 import TestSupport
 import Testing
 

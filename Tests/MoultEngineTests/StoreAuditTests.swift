@@ -1,7 +1,6 @@
 import Foundation
 import MoultModel
 import MoultModelFiles
-import MoultPropertyList
 import MoultStore
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
+import Moult
+import MoultBasics
 import MoultCare
 import MoultModel
-import MoultReport
-import MoultSystem
 
 extension StoreDiagnosis {
     /// A diagnosis with the versions of a model and nothing else.

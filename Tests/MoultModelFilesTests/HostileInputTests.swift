@@ -1,7 +1,7 @@
 import Foundation
+import MoultBasics
 import MoultModel
 import MoultModelFiles
-import MoultPropertyList
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import MoultModel
+import MoultBasics
 import Testing
 
 @Suite struct NaturalOrderTests {

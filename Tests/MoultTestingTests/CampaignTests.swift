@@ -1,6 +1,6 @@
 import FaultCases
 import Foundation
-import MoultSystem
+import MoultBasics
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import FaultCases
 import Foundation
-import MoultSystem
+import MoultBasics
 import MoultTesting
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import Foundation
+import MoultBasics
 import MoultModel
-import MoultTransform
+import MoultObjects
 import Synchronization
 import TestSupport
 import Testing

@@ -1,10 +1,10 @@
 import FaultCases
 import Foundation
+import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultSQLite
 import MoultStore
-import MoultSystem
 import TestSupport
 import Testing
 

@@ -1,9 +1,9 @@
 import FaultCases
 import Foundation
+import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultStore
-import MoultSystem
 import MoultTesting
 import TestSupport
 import Testing

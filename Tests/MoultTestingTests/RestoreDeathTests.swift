@@ -1,7 +1,7 @@
 import FaultCases
 import Foundation
+import MoultBasics
 import MoultEngine
-import MoultSystem
 import TestSupport
 import Testing
 

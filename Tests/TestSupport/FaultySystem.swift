@@ -1,6 +1,6 @@
 import Foundation
+import MoultBasics
 import MoultModel
-import MoultSystem
 
 /// A machine whose calls that write fail where the test says so: one of them, as on a full disk, or all from some
 /// moment on, as on a machine that dies and neither writes nor tidies any more.

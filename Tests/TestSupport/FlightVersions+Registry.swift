@@ -1,5 +1,5 @@
+import MoultObjects
 import MoultPlan
-import MoultTransform
 
 extension FlightVersions {
     /// What an app registers for the last stage, which copies the values by ``copyFlightData(_:)``.

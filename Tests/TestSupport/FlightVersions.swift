@@ -1,8 +1,8 @@
 import Foundation
+import MoultBasics
 import MoultModel
 import MoultObjects
 import MoultStore
-import MoultSystem
 
 /// An attribute moves into an entity of its own in three stages: version 2 adds the entity and the relationship,
 /// code copies the values, version 3 drops the attribute.

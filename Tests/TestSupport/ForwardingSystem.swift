@@ -1,5 +1,5 @@
+import MoultBasics
 import MoultModel
-import MoultSystem
 
 /// A machine that passes every call to the real one, for tests that put a fault in place of a few.
 package protocol ForwardingSystem: System {

@@ -1,4 +1,4 @@
-import MoultSystem
+import MoultBasics
 import Synchronization
 
 /// A machine whose clock stands still until a test moves it; its time of day never moves.

@@ -1,6 +1,6 @@
 import Foundation
+import MoultBasics
 import MoultModel
-import MoultSystem
 
 /// A small volume of its own, which really fills.
 package final class SmallVolume {

@@ -1,4 +1,5 @@
 import Foundation
+import MoultBasics
 import MoultModel
 
 /// Calls of a tenth of the time that one run takes, beside that run.

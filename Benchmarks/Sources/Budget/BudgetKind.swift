@@ -1,7 +1,7 @@
 import MoultEngine
 import MoultModel
+import MoultObjects
 import MoultPlan
-import MoultTransform
 
 /// A migration that is measured once in one run and once in calls with a budget.
 enum BudgetKind: String, CaseIterable {

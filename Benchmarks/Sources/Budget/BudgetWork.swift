@@ -1,3 +1,4 @@
+import MoultBasics
 import MoultEngine
 import MoultModel
 

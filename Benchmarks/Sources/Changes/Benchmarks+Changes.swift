@@ -1,4 +1,5 @@
 import Foundation
+import MoultBasics
 import MoultModel
 
 /// Each kind of change by the default way, beside the statements alone and beside a copy of the file.

@@ -1,4 +1,5 @@
 import Foundation
+import MoultBasics
 import MoultModel
 
 /// SQLite's documented way to change a table that ALTER cannot change (lang_altertable, section 7): a new table, the

@@ -1,4 +1,5 @@
 import Foundation
+import MoultBasics
 import MoultModel
 
 /// Objects through an `ObjectContext`, and models through a `ModelContext`, beside Python's sqlite3 and peewee on the

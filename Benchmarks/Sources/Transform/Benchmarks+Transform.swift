@@ -1,4 +1,5 @@
 import Foundation
+import MoultBasics
 import MoultModel
 
 /// An app's own code in a migration: a closure beside plain SQL, and a policy beside Python and Django.

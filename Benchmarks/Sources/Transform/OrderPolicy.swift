@@ -1,5 +1,5 @@
 import MoultModel
-import MoultTransform
+import MoultObjects
 
 /// Makes an order of the new version: the customer's name taken apart, the total computed.
 final class OrderPolicy: EntityMigrationPolicy {

@@ -1,7 +1,8 @@
+import MoultBasics
 import MoultEngine
 import MoultModel
+import MoultObjects
 import MoultPlan
-import MoultTransform
 
 /// One migration of the group "transform" in a process of its own.
 enum TransformWork {

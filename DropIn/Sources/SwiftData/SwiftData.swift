@@ -2,10 +2,10 @@
 // Moult's stands in the way of an app's own names.
 @_exported import Foundation
 public import MoultData
-// UndoManager, which is Foundation's on a Mac.
-@_exported import MoultUndo
 @_exported import Observation
 
+// Foundation has it on a Mac.
+@_exported import class MoultCoreData.UndoManager
 @_exported import protocol MoultData.BackingData
 @_exported import protocol MoultData.DataStore
 @_exported import protocol MoultData.DataStoreConfiguration

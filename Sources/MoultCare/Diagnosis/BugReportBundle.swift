@@ -1,8 +1,8 @@
+import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultSQLite
 import MoultStore
-import MoultSystem
 
 /// An archive for a bug report: versions, hashes, schema, counts, journal, history and log of a store.
 ///

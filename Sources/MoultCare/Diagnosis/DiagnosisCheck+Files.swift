@@ -1,8 +1,8 @@
+import MoultBasics
 import MoultEngine
 import MoultModel
-import MoultPages
+import MoultSQLite
 import MoultStore
-import MoultSystem
 
 extension DiagnosisCheck {
     /// The file is missing, no store, or cannot be read at all.
@@ -106,5 +106,192 @@ extension DiagnosisSite {
         guard let bytes = try? system.read("/proc/\(process)/stat", prefix: 512) else { return false }
         let fields = String(decoding: bytes, as: UTF8.self).split(separator: ")").last?.split(separator: " ")
         return fields?.first == "T" || fields?.first == "t"
+    }
+}
+
+extension DiagnosisCheck {
+    static let unfinishedRun = DiagnosisCheck { site in
+        // One that is under way is another finding.
+        guard let journal = try Journal.read(site.sidecar, site.system),
+            try site.migrator.underWay(site.path) == nil
+        else { return [] }
+        if journal.state == .paused {
+            return [
+                site.finding(
+                    "run-paused", .warning, place: site.sidecar.journal,
+                    "The migration from \(journal.from) to \(journal.to) waits for its next call. The store is "
+                        + "unchanged.", "\(.migrate, with: site.wanted + [.budget("1min")])")
+            ]
+        }
+        let outside = journal.leftOutside.map { " \($0)" } ?? ""
+        if journal.operation == .rollback {
+            return [
+                site.finding(
+                    "run-unfinished", .warning, place: site.sidecar.journal,
+                    "The run \(journal.run), which restores the backup \(journal.backup ?? ""), began at "
+                        + "\(journal.startedAt) and has not ended. The file is the restored store, or what was "
+                        + "there before.", "\(.recover, site.store), which says which")
+            ]
+        }
+        let attempts = try Attempts.deaths(
+            from: journal.from, to: journal.to, journal.operation, site.sidecar, site.system)
+        let again: [Remedy.Setting] = attempts + 1 >= site.migrator.options.maximumAttempts ? [.again] : []
+        return [
+            site.finding(
+                "run-unfinished", .warning, place: site.sidecar.journal,
+                "The run \(journal.run), from \(journal.from) to \(journal.to), began at \(journal.startedAt) and has not "
+                    + "ended. The store is whole.\(outside)",
+                "\(.recover, with: [site.store] + (site.versions == nil ? [] : [.model("MODEL")]) + again)")
+        ]
+    }
+
+    /// The records of earlier runs that cannot be read.
+    static let records = DiagnosisCheck { site in
+        var findings: [Finding] = []
+        if let unreadable = try RunHistory(site.sidecar, site.system).contents().unreadable {
+            findings.append(
+                site.finding(
+                    "history-unreadable", .warning, place: site.sidecar.runs, unreadable.sentence,
+                    "\(.log, site.store) prints what is known in words"))
+        }
+        let journal = site.sidecar.journal + ".unreadable"
+        if try site.system.exists(journal) {
+            findings.append(
+                site.finding(
+                    "journal-unreadable", .note, place: journal,
+                    "The journal of a run that died could not be read, so it is not known what became of that run. The "
+                        + "store is whole.", "rm \(journal.shellQuoted)"))
+        }
+        return findings
+    }
+
+    /// A migration that never completes begins again and again.
+    static let failingRuns = DiagnosisCheck { site in
+        let records = try RunHistory(site.sidecar, site.system).records()
+        let failed = records.reversed()
+            // What a person has stopped says nothing of whether it would have got through.
+            .filter { $0.result != .cancelled }.prefix { [.failed, .undone].contains($0.result) }
+        guard let last = failed.first else { return [] }
+        let died = failed.count { $0.result == .undone }
+        let why = last.error.map { ": \($0)" } ?? "."
+        guard failed.count >= 3 else {
+            return [
+                site.finding(
+                    "last-run-failed", .warning, place: site.sidecar.runs,
+                    "The last run, from \(last.from) to \(last.to), \(last.result == .undone ? "died" : "failed")\(why) "
+                        + "The store is unchanged.", "\(.log, site.store)")
+            ]
+        }
+        let words =
+            died == failed.count
+            ? "Something kills it, such as a watchdog. Give it more time, or work in smaller pieces."
+            : "Running it again will not help."
+        let isRefused =
+            try Attempts.deaths(from: last.from, to: last.to, last.operation, site.sidecar, site.system)
+            >= site.migrator.options.maximumAttempts
+        return [
+            site.finding(
+                "never-completes", .error, place: site.sidecar.runs,
+                "The last \(Quantity.count(failed.count, "run")) failed, \(died) of them because the process died\(why) \(words)",
+                died > 0
+                    ? "\(.migrate, with: site.wanted + [.stopAtEachVersion] + (isRefused ? [.again] : []))"
+                    : "\(.migrate, with: site.wanted + [.dryRun])")
+        ]
+    }
+
+    /// The check for what killed processes have left under temporary names.
+    static let leftovers = DiagnosisCheck { site in
+        guard try site.migrator.underWay(site.path) == nil else { return [] }
+        // What belongs to a run that has not ended is reported with that run.
+        let isUnfinished = try site.migrator.isUnfinished(site.path)
+        let own = try isUnfinished ? [] : site.migrator.leftovers(of: site.sidecar)
+        let beside = try UnfinishedPath.abandoned(in: Path.folder(of: site.path), site.system)
+        var findings: [Finding] = []
+        if let first = own.first {
+            findings.append(
+                site.finding(
+                    "leftovers", .note, place: first,
+                    "A process that died has left \(own.count) unfinished \(own.count == 1 ? "file" : "files"): "
+                        + "\(own.map(Path.name(of:)).joined(separator: ", ")).", "\(.recover, site.store)"))
+        }
+        if let first = beside.first {
+            findings.append(
+                site.finding(
+                    "leftovers", .note, place: first,
+                    "A process that died while it wrote a new file has left "
+                        + "\(beside.map(Path.name(of:)).joined(separator: ", ")). The same command removes it.",
+                    "rm -r \(beside.map(\.shellQuoted).joined(separator: " "))"))
+        }
+        if let mirror = try MirrorRecord.read(site.sidecar, site.system), mirror.state == .starting {
+            findings.append(
+                site.finding(
+                    "mirror-unfinished", .note, place: site.sidecar.mirror,
+                    "A mirror was being made at \(mirror.second) when the process died.",
+                    "\(.stopMirror, site.store), or \(.startMirror) again"))
+        }
+        return findings
+    }
+
+    static let backups = DiagnosisCheck { site in
+        let folder = try site.migrator.backups(of: site.path)
+        let (all, unreadable) = try folder.contents()
+        if let first = unreadable.first {
+            return [
+                site.finding(
+                    "backup-unreadable", .warning, place: first.error.place,
+                    "\(unreadable.count) of \(Quantity.count(all.count + unreadable.count, "backup")) cannot be restored: "
+                        + first.error.message,
+                    "\(.verifyBackups, site.store), then \(.makeBackup, site.store)")
+            ]
+        }
+        guard !all.isEmpty else {
+            return site.obstacle == nil
+                ? [site.finding("no-backup", .note, "There is no backup yet.", "\(.makeBackup, site.store)")]
+                : []
+        }
+        var bad: [(StoreBackup, MigrationError)] = []
+        for backup in all {
+            do {
+                try folder.verify(backup)
+            } catch let error as MigrationError {
+                bad.append((backup, error))
+            }
+        }
+        guard let newest = all.last, let first = bad.first else { return [] }
+        let isUseless = bad.count == all.count
+        return [
+            site.finding(
+                "backup-damaged", isUseless ? .error : .warning, place: first.0.folder,
+                "\(bad.count) of \(Quantity.count(all.count, "backup")) cannot be restored: \(first.1.message)",
+                isUseless
+                    ? "\(.makeBackup, site.store)"
+                    : bad.contains { $0.0 == newest }
+                        ? "\(.makeBackup, site.store), because the newest is among them"
+                        : "\(.verifyBackups, site.store)")
+        ]
+    }
+
+    static let quarantine = DiagnosisCheck { site in
+        var count = 0
+        try Quarantine(site.sidecar, site.system).forEachEntry { _ in count += 1 }
+        guard count > 0 else { return [] }
+        return [
+            site.finding(
+                "quarantined", .note, place: site.sidecar.quarantine,
+                "\(Quantity.count(count, "object is", plural: "objects are")) in the quarantine.",
+                "\(.listQuarantine, site.store)")
+        ]
+    }
+
+    /// Room for the migration to come.
+    static let space = DiagnosisCheck { site in
+        guard let room = try site.room.get() else { return [] }
+        return [
+            site.finding(
+                "insufficient-storage", .error, room.error.message,
+                (room.fitsWithoutBackup
+                    ? "\(.migrate, with: site.wanted + [.frugal]) keeps no backup. "
+                    : "\(.pruneBackups, site.store) removes expired backups. ") + room.error.advice)
+        ]
     }
 }

@@ -1,10 +1,10 @@
+import Moult
+import MoultBasics
 import MoultEngine
 import MoultModel
+import MoultObjects
 import MoultPlan
-import MoultReport
 import MoultStore
-import MoultSystem
-import MoultTransform
 
 /// The diagnosis of a store: what is wrong with it, why, and what to type next. It is made without changing a byte.
 ///
@@ -218,5 +218,32 @@ struct DiagnosisSite {
         _ code: String, _ severity: Finding.Severity, place: String? = nil, _ message: String, _ remedy: Remedy = ""
     ) -> Finding {
         Finding(code: code, severity: severity, place: place ?? path, message: message, remedy: remedy)
+    }
+}
+
+/// One thing that a diagnosis looks at.
+struct DiagnosisCheck: Sendable {
+    let run: @Sendable (DiagnosisSite) throws -> [Finding]
+
+    /// In the order in which a person should read them, where they are equally bad.
+    static let all: [DiagnosisCheck] = [
+        unreadable, sideFiles, surroundings, neighbours, unfinishedRun, leftovers, records, failingRuns, damagedPages,
+        version,
+        plan, space,
+        rows, fewerRows, backups, quarantine, slowness,
+    ]
+}
+
+/// The diagnosis of a store: what is wrong with it, and what to do about it.
+public struct DiagnosisReport: Sendable {
+    /// The name of the store's version; nil if it is not known.
+    public let version: String?
+    /// The worst first; each remedy begins with the command that helps.
+    public let findings: [Finding]
+    /// Whether nothing stands in the way of a migration, and nothing of the data is at risk.
+    public let isWell: Bool
+
+    init(_ diagnosis: StoreDiagnosis) {
+        (version, findings, isWell) = (diagnosis.version, diagnosis.findings, diagnosis.isWell)
     }
 }

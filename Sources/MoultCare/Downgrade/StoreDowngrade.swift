@@ -1,10 +1,11 @@
+import Moult
+import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultPlan
-import MoultReport
 import MoultSQLite
 import MoultStore
-import MoultSystem
+import MoultVerify
 
 /// The way of a store back to an older version: by the reverse mapping if no value would be lost, otherwise by the
 /// backup from before the store left that version, with what was written since.
@@ -142,5 +143,176 @@ package struct StoreDowngrade: Sendable {
         throw MigrationError(
             .usage, "The store is of \(source.name), which is older than \(goal.name).", place: store,
             remedy: "Use \(.migrate).")
+    }
+}
+
+extension StoreDowngrade {
+    /// A way back by a mapping, and why it would lose something.
+    struct Back {
+        var migration: Migration?
+        var losses: [String]
+        var findings: [Finding] = []
+    }
+
+    /// The way forward, reversed: it says what became of what, and the rows say whether all of it fits.
+    static func mapped(
+        _ store: String, from source: ModelVersion, to goal: ModelVersion, _ part: StorePart,
+        _ versions: ModelVersions, _ answers: Answers, _ system: any System
+    ) throws -> Back {
+        do {
+            let inferred = try InferredMapping(back: source, to: goal, in: versions, answers: answers)
+            // In a plan the store's version is the first of two, whatever their age.
+            let pair = ModelVersions(versions: [source, goal].map(\.underOneName))
+            var stage = RegisteredStage(
+                from: source.name, to: goal.name, name: "downgrade", sentence: "The store goes back.")
+            stage.mapping = .success(try inferred.requireMapping(from: source.name, to: goal.name))
+            stage.acceptedLosses = .all
+            // What is lost is looked at below.
+            var context = StoreSession.Context(pair, registered: [stage])
+            (context.losses, context.part) = (.asTheVersionsSay(), part)
+            var options = RunOptions()
+            options.isExperimental = true
+            let prepared = try StoreSession(
+                StoreRequest(store, to: goal.name, .plan, options), context, on: system
+            ).prepared
+            guard let bound = prepared.bound else { return Back(losses: []) }
+            let warnings = bound.rowFindings.filter { $0.severity > .note }
+            let unfit = warnings.filter { $0.severity == .error || $0.code == "values-rounded" }
+            let lost = try bound.losses(prepared.options.choice)
+            let losses =
+                unfit.map { sentence($0, inferred.missing, from: source, to: goal) }
+                + (try sentences(of: lost, in: bound.source, prepared.store, answers, system))
+            guard losses.isEmpty, var migration = try prepared.migration() else { return Back(losses: losses) }
+            migration.operation = .downgrade
+            let dropped = lost.filter { $0.isWithoutData && !$0.isOfOwnIndex }
+            return Back(migration: migration, losses: [], findings: warnings + dropped.compactMap(\.finding))
+        } catch let error as MigrationError
+            where [.question, .cannotInfer, .noPath, .dataConflict].contains(error.code)
+        {
+            return Back(losses: ["There is no reverse mapping: \(error.message)"])
+        }
+    }
+
+    /// Returns a sentence about the finding that stands in the way. For a value that the older version requires, it
+    /// says how to give one.
+    private static func sentence(
+        _ finding: Finding, _ missing: [Refusal], from source: ModelVersion, to goal: ModelVersion
+    ) -> String {
+        let parts = finding.place.split(separator: ".", maxSplits: 1).map(String.init)
+        guard finding.code == "required-missing", parts.count == 2, let entity = goal.model.entity(parts[0]),
+            let declaring = goal.model.lineage(of: entity).first(where: { above in
+                missing.contains { $0.place == "\(above.name).\(parts[1])" }
+            })
+        else { return finding.message }
+        let answer = Answer(
+            from: source.name, to: goal.name, entity: declaring.name, property: parts[1], is: .value, value: "…")
+        return "\(finding.message) To give them one, answer: \(answer.json)"
+    }
+
+    // MARK: - What would be lost
+
+    /// Of what a mapping leaves behind, what is a loss for the older version. The history of what it does not have is of
+    /// no use to it, a link is there once as well, and an attribute that holds only what the way forward has filled in
+    /// does not need a place. An index, a trigger or a view holds no data: it is named in a warning, as on the way forward.
+    static func sentences(
+        of losses: [MigrationLoss], in layout: StoreLayout, _ store: String, _ answers: Answers, _ system: any System
+    ) throws -> [String] {
+        let real = losses.filter { loss in
+            loss.kind != .history && loss.reason != .repeated && loss.count != 0 && !loss.isWithoutData
+        }
+        func mayBeFilled(_ loss: MigrationLoss) -> Bool { loss.kind == .values && loss.reason == .removed }
+        guard real.contains(where: mayBeFilled) else { return real.map(\.sentence) }
+        return try StoreProbe.read(store, system: system) { probe in
+            try real.filter { loss in
+                try !mayBeFilled(loss) || !holdsOnlyFilled(loss, answers, probe.connection, layout)
+            }.map(\.sentence)
+        }
+    }
+
+    /// Whether an attribute that goes holds nothing but its default value, or the one that an answer gave it.
+    private static func holdsOnlyFilled(
+        _ loss: MigrationLoss, _ answers: Answers, _ connection: Connection, _ layout: StoreLayout
+    ) throws -> Bool {
+        guard let entity = layout.model.entity(loss.entityName), let name = loss.propertyName,
+            let attribute = layout.model.attribute(name, of: entity), let table = layout.table(for: entity)?.name,
+            let column = layout.column(forAttribute: name, in: entity), let number = layout.entityNumbers[entity.name]
+        else { return false }
+        let lineage = layout.model.lineage(of: entity).map(\.name)
+        let answered = answers.list.filter { $0.is == .value && $0.property == name && lineage.contains($0.entity) }
+        let filled = ([attribute.defaultValue] + answered.map { $0.value(for: attribute) }).compactMap { $0?.stored }
+        guard !filled.isEmpty else { return false }
+        let others = filled.map { _ in " AND \(column.quotedName) IS NOT ?" }.joined()
+        return try connection.integer(
+            "SELECT count(*) FROM \(table.quotedName) WHERE Z_ENT = \(number) "
+                + "AND \(column.quotedName) IS NOT NULL\(others)", filled) == 0
+    }
+}
+
+extension MigrationLoss {
+    /// Whether it is an index whose name is one of Core Data's own.
+    fileprivate var isOfOwnIndex: Bool { kind == .index && entityName.hasPrefix("Z") }
+    fileprivate var isWithoutData: Bool { [.index, .trigger, .view].contains(kind) }
+}
+
+extension ModelVersion {
+    /// The version as what the store and the person call it, and nothing else.
+    fileprivate var underOneName: ModelVersion {
+        var version = self
+        version.names = [name]
+        return version
+    }
+}
+
+extension StoreDowngrade {
+    /// The way back while the work of a deferred migration is pending: its mapping the other way round, with what it
+    /// has left; nil if nothing is pending, or something is gone already. What only the newer version has is lost then,
+    /// as on any other way back: when the work that is left after it is done.
+    ///
+    /// Destinations that were deleted since are cleared, objects that were made since get default values; what has none
+    /// and is required stands in the way when the migration runs.
+    static func undoing(
+        _ store: String, from source: ModelVersion, to goal: ModelVersion, _ versions: ModelVersions,
+        _ answers: Answers, _ system: any System
+    ) throws -> (migration: Migration, losses: [String])? {
+        guard versions.position(named: source.name) != nil,
+            let plan = try? MigrationPlan(versions, from: goal.name, to: source.name, answers: answers),
+            plan.passes.count == 1, let pass = plan.passes.first, pass.steps.isEmpty,
+            case .mapping(let mapping) = pass.work, let back = mapping.inverse(to: goal.model)
+        else { return nil }
+        let found = try StoreProbe.read(store, system: system) {
+            probe -> (bound: BoundPlan, losses: [MigrationLoss], path: String)? in
+            let snapshot = try StoreSnapshot(probe.connection)
+            guard snapshot.metadata.hasDeferredWork else { return nil }
+            try snapshot.checkDeferredWork()
+            func bound(isUndoing: Bool) throws -> BoundPlan {
+                try BoundPlan(
+                    back, from: source, to: goal, over: snapshot, connection: probe.connection, experimental: true,
+                    defersWork: isUndoing, isUndoing: isUndoing)
+            }
+            let undoing = try bound(isUndoing: true)
+            guard undoing.isDeferred else { return nil }
+            // The older version gets these columns and tables back; no property of the newer one explains them.
+            let counted = try bound(isUndoing: false).losses.filter {
+                $0.reason != .unexplained && $0.reason != .conflict
+            }
+            return (undoing, counted + undoing.losses.filter { $0.reason == .conflict }, probe.path)
+        }
+        guard let (bound, losses, path) = found else { return nil }
+        var migration = try Migration(bound, on: path, from: source.name, system: system)
+        migration.operation = .downgrade
+        migration.verification.append("Verify what was written since the migration.") { try requireSound($0, goal) }
+        return (migration, try sentences(of: losses, in: bound.source, path, answers, system))
+    }
+
+    /// - Throws: `dataConflict` if what was written since has no place in the older version.
+    private static func requireSound(_ connection: Connection, _ goal: ModelVersion) throws {
+        let snapshot = try StoreSnapshot(connection)
+        let layout = try StoreLayout(actual: snapshot, model: goal.held(by: snapshot.hashes).model)
+        let verifier = StoreVerifier(connection, shape: StoreShape(layout, withObjects: false))
+        guard let first = try verifier.rows().first(where: { $0.finding.severity == .error }) else { return }
+        throw MigrationError(
+            .dataConflict,
+            "What was written since the migration has no place in \(goal.name). \(first.finding.message)",
+            place: first.finding.place, remedy: "The store is unchanged. \(first.finding.advice)")
     }
 }

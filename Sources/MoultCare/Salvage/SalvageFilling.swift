@@ -1,9 +1,8 @@
+import MoultBasics
 import MoultEngine
 import MoultModel
-import MoultPages
 import MoultSQLite
 import MoultStore
-import MoultSystem
 
 /// Fills the tables of a new store with the rows that were recovered.
 struct SalvageFilling {

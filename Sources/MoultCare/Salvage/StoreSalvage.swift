@@ -1,10 +1,9 @@
+import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultModelFiles
-import MoultPages
 import MoultSQLite
 import MoultStore
-import MoultSystem
 
 /// Reads what the pages of a damaged store still hold into a new one; the damaged store stays as it is.
 ///

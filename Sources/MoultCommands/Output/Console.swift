@@ -1,5 +1,6 @@
+import Moult
+import MoultBasics
 import MoultModel
-import MoultReport
 import MoultTools
 import Synchronization
 

@@ -1,7 +1,7 @@
-import MoultTransform
+import MoultObjects
 
 /// An interface to stored objects, for code that works over either face: Core Data's or SwiftData's.
-public typealias DataModel = MoultTransform.DataModel
+public typealias DataModel = MoultObjects.DataModel
 
 /// The objects of one entity in a container's stores.
 public struct CoreDataModel<Record: ManagedObject>: DataModel {

@@ -1,7 +1,7 @@
 import Foundation
+import Moult
+import MoultBasics
 import MoultModel
-import MoultReport
-import MoultSystem
 
 /// The result of a migration call with a time budget.
 public enum BudgetedMigration: Sendable, Hashable {

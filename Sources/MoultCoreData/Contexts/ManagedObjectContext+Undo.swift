@@ -1,5 +1,4 @@
 import MoultObjects
-import MoultUndo
 
 extension ManagedObjectContext {
     /// Registers what changes in this context, so that it can be undone and redone; nil, as at first, for no undo.

@@ -1,9 +1,8 @@
 import Dispatch
 import Foundation
+import MoultBasics
 import MoultModel
 import MoultObjects
-import MoultSystem
-import MoultUndo
 import Synchronization
 
 /// Objects that are read, changed and saved together: `NSManagedObjectContext`.

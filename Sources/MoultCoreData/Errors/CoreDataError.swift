@@ -1,3 +1,4 @@
+import MoultBasics
 import MoultModel
 
 /// An error of this module. Next to its own sentence, it has Core Data's constant and number, where there are any.

@@ -1,7 +1,7 @@
 import Foundation
+import MoultBasics
 import MoultEngine
 import MoultModel
-import MoultSystem
 
 /// The history of one store, kept next to it: every migration and rollback since the store first met Moult.
 public struct MigrationHistory: Sendable {

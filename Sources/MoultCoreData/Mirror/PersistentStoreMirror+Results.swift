@@ -1,5 +1,5 @@
 import Foundation
-import MoultMirror
+import MoultCare
 
 extension PersistentStoreMirror {
     /// The means by which a mirror knows what was written.

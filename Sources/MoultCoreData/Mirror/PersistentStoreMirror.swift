@@ -1,11 +1,11 @@
 import Foundation
+import Moult
+import MoultBasics
+import MoultCare
 import MoultEngine
-import MoultMirror
 import MoultModel
+import MoultObjects
 import MoultPlan
-import MoultReport
-import MoultSystem
-import MoultTransform
 
 /// A second store, of another version of the model, that is kept in step with a store that is in use.
 ///

@@ -1,4 +1,5 @@
 import Foundation
+import MoultBasics
 import MoultModel
 
 extension ManagedObjectModel {

@@ -1,4 +1,5 @@
 import Foundation
+import MoultBasics
 import MoultModel
 
 /// Between the value of an attribute and what an application has for it.

@@ -1,5 +1,5 @@
 import Foundation
-import MoultModel
+import MoultBasics
 import Synchronization
 
 /// A conversion of the values of a transformable attribute to bytes and back: `ValueTransformer`.

@@ -1,4 +1,5 @@
 import Foundation
+import MoultBasics
 import MoultModel
 
 /// A type whose values an attribute can keep. Make an enum of your own one by saying how it is written:

@@ -1,5 +1,4 @@
 import Foundation
-import MoultModel
 
 extension ManagedObjectID {
     /// True until the first save of the object; a temporary identity is good in this process only.

@@ -1,3 +1,4 @@
+import MoultBasics
 import MoultModel
 
 /// The kind of result that a batch request gives back, with Core Data's names (`NSBatchUpdateRequestResultType` and its

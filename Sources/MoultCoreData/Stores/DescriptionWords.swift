@@ -1,3 +1,4 @@
+import MoultBasics
 import MoultModel
 
 /// The words of remedies for what has a ``PersistentStoreDescription``, or options by key.

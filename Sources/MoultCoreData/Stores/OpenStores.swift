@@ -1,4 +1,3 @@
-import MoultModel
 import Synchronization
 
 /// The files that this process has open as stores.

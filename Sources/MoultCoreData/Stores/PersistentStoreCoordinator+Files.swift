@@ -1,9 +1,9 @@
 import Foundation
+import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultSQLite
 import MoultStore
-import MoultSystem
 
 extension PersistentStoreCoordinator {
     /// Removes a store with every file next to it but Moult's backups. There is nothing to do where there is none.

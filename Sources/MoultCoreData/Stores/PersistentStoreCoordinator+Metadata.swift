@@ -1,9 +1,9 @@
 import Foundation
+import MoultBasics
 import MoultModel
 import MoultObjects
 import MoultSQLite
 import MoultStore
-import MoultSystem
 
 extension PersistentStoreCoordinator {
     /// The metadata of a store that need not be open: looked at without changing a byte.

@@ -1,8 +1,8 @@
+import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultSQLite
 import MoultStore
-import MoultSystem
 
 /// Copies a store's pages and external files over another store, or to where there is none.
 struct StoreCopy {

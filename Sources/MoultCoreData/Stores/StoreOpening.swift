@@ -1,13 +1,12 @@
 import Foundation
+import Moult
+import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultPlan
-import MoultReport
 import MoultSQLite
 import MoultStore
-import MoultSystem
-import MoultTransform
 
 /// Opens one store for a coordinator: makes it, or recognises it and migrates it where it is behind.
 ///

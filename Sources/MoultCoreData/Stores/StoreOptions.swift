@@ -1,5 +1,6 @@
+import Moult
+import MoultBasics
 import MoultModel
-import MoultReport
 
 /// Options that have been read and found good.
 package struct StoreOptions: Sendable {

@@ -1,4 +1,5 @@
 import Foundation
+import MoultBasics
 import MoultModel
 
 /// The pragmas that may be set for a store: those that change how SQLite works and never what the store holds.

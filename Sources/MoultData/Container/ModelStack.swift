@@ -1,3 +1,5 @@
+import Foundation
+import MoultBasics
 internal import MoultCoreData
 import MoultModel
 import MoultObjects
@@ -81,5 +83,169 @@ final class ModelStack: @unchecked Sendable {
                 .unknownKey, "\(name) is not a model of this container's schema.", place: name,
                 remedy: "Make the container for it too; its models are "
                     + "\(schema.entities.map(\.name).joined(separator: ", "))."))
+    }
+}
+
+/// Opens every store of a container.
+struct ContainerStores {
+    let schema: Schema
+    let plan: (any SchemaMigrationPlan.Type)?
+    let configurations: [any DataStoreConfiguration]
+    /// Has a last word about how stores are opened.
+    var adjusting: (inout StoreOpener) -> Void = { _ in }
+
+    private func opener(_ parts: [String: Set<String>]) throws -> StoreOpener {
+        try check()
+        let only = configurations.count == 1 ? configurations.first as? ModelConfiguration : nil
+        var opener = try StoreOpener(
+            schema: schema, plan: plan, configurations: parts,
+            store: only.flatMap { $0.isStoredInMemoryOnly ? nil : $0.url })
+        adjusting(&opener)
+        return opener
+    }
+
+    /// Migrates the stores that are behind, for as long as there is time.
+    ///
+    /// - Parameter budget: seconds.
+    func migrate(within budget: Double) throws -> MoultCoreData.BudgetedMigration {
+        do {
+            let parts = parts
+            let opener = try opener(parts)
+            let openings = try configurations.enumerated().compactMap { number, given -> StoreOpening? in
+                guard let one = given as? ModelConfiguration, !one.isStoredInMemoryOnly else { return nil }
+                return try opener.opening(
+                    at: one.url, configuration: parts.isEmpty ? nil : partName(number), isReadOnly: !one.allowsSave,
+                    one.run)
+            }
+            return try StoreOpening.migrate(openings, within: budget)
+        } catch let error as MigrationError {
+            throw SwiftDataError(opening: error)
+        }
+    }
+
+    func open() throws -> ModelStack {
+        do {
+            let parts = parts
+            let opener = try opener(parts)
+            let coordinator = ObjectCoordinator(model: opener.model)
+            var stores: [PersistentStore] = []
+            do {
+                for (number, given) in configurations.enumerated() {
+                    let part = parts.isEmpty ? nil : partName(number)
+                    guard let configuration = given as? ModelConfiguration else {
+                        let owner = try makeCustomStore(given)
+                        let rows = try ObjectStore(
+                            inMemory: opener.model, configuration: part, identifier: owner.identifier)
+                        rows.owner = owner
+                        try coordinator.add(rows)
+                        continue
+                    }
+                    try makeFolder(of: configuration)
+                    let store = try opener.open(
+                        at: configuration.isStoredInMemoryOnly ? nil : configuration.url, configuration: part,
+                        isReadOnly: !configuration.allowsSave, configuration.run)
+                    stores.append(store)
+                    try coordinator.add(store.store)
+                }
+            } catch {
+                for store in stores { store.close() }
+                throw error
+            }
+            return ModelStack(schema, coordinator, stores, configurationNames: configurations.map(\.name))
+        } catch let error as MigrationError {
+            throw SwiftDataError(opening: error)
+        }
+    }
+
+    /// Opens a data store of the program's own.
+    private func makeCustomStore<Configuration: DataStoreConfiguration>(
+        _ given: Configuration
+    ) throws -> any CustomStore {
+        var configuration = given
+        let held = configuration.schema ?? schema
+        if configuration.schema == nil { configuration.schema = schema }
+        try configuration.validate()
+        SnapshotClasses.note(held)
+        let store = try SnapshotClasses.$schema.withValue(held) {
+            try Configuration.Store(configuration, migrationPlan: plan)
+        }
+        return DataStoreCopy(store, schema: held)
+    }
+
+    /// The entities that each store holds, by the name of its configuration; empty where one store holds all.
+    private var parts: [String: Set<String>] {
+        let all = Set(schema.entities.map(\.name))
+        guard configurations.count > 1 || configurations.contains(where: { names(of: $0) != all }) else { return [:] }
+        return Dictionary(configurations.enumerated().map { (partName($0), names(of: $1)) }) { first, _ in first }
+    }
+
+    /// Unnamed configurations are all called `default`.
+    private func partName(_ number: Int) -> String {
+        let name = configurations[number].name
+        return configurations.prefix(number).contains { $0.name == name } ? "\(name) \(number + 1)" : name
+    }
+
+    private func names(of configuration: any DataStoreConfiguration) -> Set<String> {
+        Set((configuration.schema ?? schema).entities.map(\.name))
+    }
+
+    private func check() throws {
+        var places: Set<String> = []
+        for configuration in configurations {
+            if let own = configuration as? ModelConfiguration {
+                try own.checkName()
+                if own.isSharedWithSwiftData { try (own.schema ?? schema).checkMappings() }
+                let path = own.url.standardizedFileURL.path
+                guard own.isStoredInMemoryOnly || places.insert(path).inserted else {
+                    throw SwiftDataError(
+                        .duplicateConfiguration, "Two configurations are of one store.", place: path,
+                        remedy: "Give each configuration a name, or a URL, of its own.")
+                }
+            }
+            let foreign = (configuration.schema?.entities ?? []).filter { schema.entitiesByName[$0.name] == nil }
+            guard foreign.isEmpty else {
+                throw SwiftDataError(
+                    .configurationSchemaNotFoundInContainerSchema,
+                    "The configuration \(configuration.name) holds \(foreign.map(\.name).joined(separator: ", ")), "
+                        + "which the container's schema does not have.",
+                    place: configuration.name, remedy: "Make the container for these models too.")
+            }
+        }
+        try checkEveryModelHasAStore()
+        try checkCustomStoresShareNothing()
+    }
+
+    /// A model in two SQLite stores is fetched from both; a data store of the program's own is asked alone.
+    private func checkCustomStoresShareNothing() throws {
+        guard configurations.contains(where: { !($0 is ModelConfiguration) }) else { return }
+        var held: Set<String> = []
+        for configuration in configurations {
+            let names = names(of: configuration)
+            guard let shared = held.intersection(names).min() else {
+                held.formUnion(names)
+                continue
+            }
+            throw SwiftDataError(
+                .duplicateConfiguration, "Two configurations contain \(shared), and one is of a DataStore.",
+                place: configuration.name, remedy: "Give each configuration a schema of its own models.")
+        }
+    }
+
+    private func checkEveryModelHasAStore() throws {
+        let held = configurations.reduce(into: Set<String>()) { $0.formUnion(names(of: $1)) }
+        let homeless = schema.entities.map(\.name).filter { !held.contains($0) }
+        guard !homeless.isEmpty else { return }
+        throw SwiftDataError(
+            .configurationSchemaNotFoundInContainerSchema,
+            "No configuration contains \(homeless.joined(separator: ", ")).", place: homeless.joined(separator: ", "),
+            remedy: "Add the models to the schema of a configuration, or a configuration without a schema.")
+    }
+
+    /// The folder of a store without a place of its own is the container's to make; any other must be there.
+    private func makeFolder(of configuration: ModelConfiguration) throws {
+        guard !configuration.isStoredInMemoryOnly else { return }
+        let folder = configuration.url.deletingLastPathComponent()
+        guard folder == ModelConfiguration.folder(configuration.groupContainer) else { return }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
 }

@@ -1,7 +1,8 @@
 import Foundation
+import MoultBasics
+import MoultCoreData
 import MoultModel
 import MoultObjects
-import MoultUndo
 
 /// Models that are read, changed and saved together.
 ///

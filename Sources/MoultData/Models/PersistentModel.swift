@@ -1,5 +1,6 @@
 import Foundation
 public import MoultCoreData
+import MoultModel
 import Observation
 
 /// A class whose objects a store keeps. `@Model` writes the conformance; nobody else should.
@@ -40,4 +41,48 @@ extension PersistentModel {
 
     /// Hashes which object in memory it is.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+// By key path, in the spelling of SwiftData's generated code.
+extension PersistentModel {
+    /// The value of a property, as reading the property itself gives it.
+    public func getValue<Value>(forKey key: KeyPath<Self, Value>) -> Value { self[keyPath: key] }
+
+    /// Sets a property that can be set; for any other, the next save throws what was wrong.
+    public func setValue<Value>(forKey key: KeyPath<Self, Value>, to newValue: Value) {
+        if let path = key as? ReferenceWritableKeyPath<Self, Value> {
+            self[keyPath: path] = newValue
+        } else {
+            let name = Self.schemaMetadata.name
+            persistentBackingData.refuse(
+                "\(key)",
+                .modelInvalid(
+                    "A value was set through a key path of \(name) that cannot be written: \(key).", place: name,
+                    remedy: "Name a stored property of \(name)."))
+        }
+    }
+
+    /// The value of a transformable property; the same as ``getValue(forKey:)``.
+    public func getTransformableValue<Value>(forKey key: KeyPath<Self, Value>) -> Value { getValue(forKey: key) }
+
+    /// Sets a transformable property; the same as ``setValue(forKey:to:)``.
+    public func setTransformableValue<Value>(forKey key: KeyPath<Self, Value>, to newValue: Value) {
+        setValue(forKey: key, to: newValue)
+    }
+}
+
+extension PersistentModel {
+    /// The context that has the object; nil for one that none took in, or that left it.
+    public var modelContext: ModelContext? { persistentBackingData._context as? ModelContext }
+}
+
+/// Stands for an object of an entity that the container's schema has not: a model without properties.
+final class UnknownModel: PersistentModel {
+    static let schemaMetadata = Schema.ModelMetadata(name: "", properties: [])
+
+    var persistentBackingData: any BackingData
+    let _$observationRegistrar = ObservationRegistrar()
+    var _$ownValues: [OwnValues] { [] }
+
+    init(backingData: any BackingData) { persistentBackingData = backingData }
 }

@@ -30,3 +30,85 @@ enum StandIn {
         }
     }
 }
+
+/// Decodes values of nothing: zeros, empty texts and lists, nil, the first case of an enum. See ``StandIn``.
+struct BlankDecoder: Decoder {
+    private(set) var codingPath: [any CodingKey] = []
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    /// The greatest depth to which values may lie in one another, for types that never end.
+    private static var depthLimit: Int { 32 }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
+        KeyedDecodingContainer(BlankKeyedContainer(decoder: self))
+    }
+
+    func unkeyedContainer() -> any UnkeyedDecodingContainer { BlankContainer(decoder: self) }
+    func singleValueContainer() -> any SingleValueDecodingContainer { BlankContainer(decoder: self) }
+
+    /// - Throws: `DecodingError` for a type that refuses such values.
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        if let type = type as? any PersistentValue.Type, let value = type.valueForNull as? Value { return value }
+        guard codingPath.count < Self.depthLimit else {
+            throw DecodingError.dataCorrupted(.init(codingPath: codingPath, debugDescription: "\(type) never ends."))
+        }
+        do {
+            return try Value(from: self)
+        } catch {
+            guard let first = StandIn.firstOfBits(type) else { throw error }
+            return first
+        }
+    }
+
+    fileprivate func deeper(_ key: any CodingKey) -> BlankDecoder { BlankDecoder(codingPath: codingPath + [key]) }
+}
+
+private struct BlankKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    let decoder: BlankDecoder
+    var codingPath: [any CodingKey] { decoder.codingPath }
+    /// An enum with associated values looks for the one key that says its case.
+    var allKeys: [Key] { StandIn.firstOfBits(Key.self).map { [$0] } ?? [] }
+
+    func contains(_ key: Key) -> Bool { false }
+    func decodeNil(forKey key: Key) -> Bool { true }
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        try decoder.deeper(key).decode(type)
+    }
+
+    func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type, forKey key: Key
+    ) -> KeyedDecodingContainer<Nested> { decoder.deeper(key).container(keyedBy: type) }
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedDecodingContainer {
+        decoder.deeper(key).unkeyedContainer()
+    }
+    func superDecoder() -> any Decoder { decoder }
+    func superDecoder(forKey key: Key) -> any Decoder { decoder }
+}
+
+/// A list without elements, and a single value.
+private struct BlankContainer: UnkeyedDecodingContainer, SingleValueDecodingContainer {
+    let decoder: BlankDecoder
+    var codingPath: [any CodingKey] { decoder.codingPath }
+    var count: Int? { 0 }
+    var isAtEnd: Bool { true }
+    private(set) var currentIndex = 0
+
+    init(decoder: BlankDecoder) { self.decoder = decoder }
+
+    func decodeNil() -> Bool { true }
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try decoder.deeper(Place()).decode(type) }
+
+    func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedDecodingContainer<Nested> {
+        decoder.deeper(Place()).container(keyedBy: type)
+    }
+    func nestedUnkeyedContainer() -> any UnkeyedDecodingContainer { decoder.deeper(Place()).unkeyedContainer() }
+    func superDecoder() -> any Decoder { decoder }
+
+    private struct Place: CodingKey {
+        var stringValue: String { "0" }
+        var intValue: Int? { 0 }
+        init() {}
+        init?(stringValue: String) { return nil }
+        init?(intValue: Int) { return nil }
+    }
+}

@@ -1,7 +1,7 @@
+import MoultBasics
 import MoultModel
 import MoultSQLite
 import MoultStore
-import MoultSystem
 
 /// A run that ends with its budget, and continues at the next call from what its checkpoint says.
 extension MigrationRun {
@@ -160,5 +160,164 @@ extension MigrationRun {
             folder: Path.join(backups.folder, pages.name), storeName: Path.name(of: sidecar.store),
             source: sidecar.store, version: migration.from, createdAt: pages.createdAt, state: state, rows: pages.rows,
             reason: migration.reason)
+    }
+}
+
+// MARK: - The end of a call
+
+extension MigrationRun {
+    /// Writes down how far the work has come, for a process that dies.
+    func save(_ pace: MigrationPace) throws {
+        let start = pace.elapsed
+        pace.checkpoint.timings = timings.all
+        pace.checkpoint.fraction = observer.reached
+        pace.checkpoint.store = try MigrationCheckpoint.facts(ofStore: sidecar.store, system)
+        try pace.checkpoint.write(sidecar, system)
+        pace.lastSave = pace.elapsed - start
+    }
+
+    /// Makes durable what was done, for the next call.
+    func pause(_ pace: MigrationPace, before next: MigrationUnit) throws -> MigrationPause {
+        let start = pace.elapsed
+        if pace.checkpoint.hasCopy { try system.synchronise(pathOfCopy) }
+        if pace.checkpoint.draft != nil { try system.synchronise(pathOfSource(pace)) }
+        pace.checkpoint.calls += 1
+        let facts = try MigrationCheckpoint.facts(ofStore: sidecar.store, system)
+        // The store was written to a moment ago, by the app or by its log.
+        if facts == .null { BackgroundWork<Void>.wait(seconds: 1.5 * MigrationCheckpoint.clockGrain) }
+        // The checkpoint, the journal and the history are still to be written.
+        pace.checkpoint.endSeconds = pace.elapsed - start + 3 * pace.lastSave
+        try save(pace)
+        journal.state = .paused
+        try journal.write(sidecar, system)
+        var call = record(.paused, nil)
+        call.run += "-\(pace.checkpoint.calls)"
+        try RunHistory(sidecar, system).append(call)
+        let pause = MigrationPause(
+            run: identifier, from: migration.from, to: migration.to, fraction: observer.reached,
+            calls: pace.checkpoint.calls, seconds: pace.elapsed, next: next.sentence)
+        log.append("Run \(identifier): paused after \(Int(observer.reached * 100)) %, before: \(next.sentence)")
+        return pause
+    }
+
+    /// Returns the error that a call ends with where its budget or its observer ended it: a pause, or an error with the
+    /// work kept; nil if something else ended it.
+    ///
+    /// - Throws: where nothing of the work can be kept.
+    func endOfCall(_ pace: MigrationPace, after error: any Error) throws -> (any Error)? {
+        guard !isCommitted, !isUnsettled else { return nil }
+        if let stop = error as? MigrationPace.Stop { return try pause(pace, before: stop.next) }
+        guard let unit = pace.unit, (error as? MigrationError)?.code == .cancelled else { return nil }
+        if isAskedToEnd() {
+            guard canGoOn(pace) else { return nil }
+            _ = try pause(pace, before: unit)
+            return MigrationRun.cancelled(sidecar.store)
+        }
+        guard case .seconds(let budget) = pace.limit, pace.isLate() else { return nil }
+        let taken = max(unit.seconds, pace.elapsed - pace.begun)
+        let tooSmall = MigrationError.budgetTooSmall(budget, taken * 2, unit.sentence, after: pace.begun)
+        guard canGoOn(pace) else { throw tooSmall }
+        let pause = try pause(pace, before: unit)
+        return pace.gained > 0 ? pause : tooSmall
+    }
+
+    /// Whether the work is in pieces, and one of them is done. Before there is a backup, that is the look at the rows.
+    private func canGoOn(_ pace: MigrationPace) -> Bool {
+        guard pace.checkpoint.sourceFolder(backups) != nil else { return pace.gained > 0 || pace.isResumed }
+        return units.reasonForOne == nil
+    }
+
+    // MARK: - The last call
+
+    /// Whether what the commit has left in the log is written back in this call. Else the next process that opens the
+    /// store does that, as with every log: the commit has made it durable.
+    var hasTimeToWriteBack: Bool {
+        pace.map { $0.left >= $0.seconds(of: units.writeBack) * MigrationPace.margin } ?? true
+    }
+
+    /// Whether expired backups can be looked for in this call, which may read a whole one; otherwise the next run does
+    /// it.
+    var hasTimeToPrune: Bool {
+        pace.map { $0.left > 2 * $0.seconds(of: units.soundness) + 2 * $0.seconds(of: units.digest) } ?? true
+    }
+}
+
+/// A unit that only reads: it may be done on the other core, next to others.
+struct ReadingUnit: Sendable {
+    let unit: MigrationUnit
+    /// The work of the unit; it returns the change that records the result in the checkpoint.
+    let read: @Sendable () throws -> @Sendable (inout MigrationCheckpoint) -> Void
+}
+
+extension MigrationRun {
+    /// Returns the checks of the backup that are still to be done.
+    func proofs(_ pace: MigrationPace, _ units: MigrationUnits) throws -> [ReadingUnit] {
+        guard pace.checkpoint.draft != nil else { return [] }
+        let path = try pathOfSource(pace)
+        var proofs: [ReadingUnit] = []
+        // The digest first: what happens to the file between two calls does not agree with it.
+        if pace.checkpoint.proof == nil {
+            proofs.append(
+                ReadingUnit(unit: units.digest) { [system] in
+                    try system.synchronise(path)
+                    let proof = try BackupFolder.Proof(of: path, system)
+                    return { $0.proof = proof }
+                })
+        }
+        if !pace.checkpoint.backupIsSound {
+            proofs.append(
+                ReadingUnit(unit: units.soundness) { [reason = migration.reason, store = sidecar.store] in
+                    try BackupFolder.checkSoundness(of: path, for: reason, place: store)
+                    return { $0.backupIsSound = true }
+                })
+        }
+        return proofs
+    }
+
+    /// The check of the new store's pages, where it is still to be done.
+    func pages(of copy: WorkingCopy, _ pace: MigrationPace, _ units: MigrationUnits) -> [ReadingUnit] {
+        let verification = migration.verification
+        guard !pace.checkpoint.pagesAreSound, verification.pages != nil else { return [] }
+        return [
+            ReadingUnit(unit: units.pages) { [path = copy.path] in
+                try verification.checkPages(at: path)
+                return { $0.pagesAreSound = true }
+            }
+        ]
+    }
+
+    /// Does units on the other core while `body` runs, the first of them that there is time for in this call. Nothing
+    /// ends them: SQLite cannot be interrupted while it looks at pages.
+    func read(_ units: [ReadingUnit], _ pace: MigrationPace, beside body: () throws -> Void) throws {
+        var seconds = 0.0
+        let chosen = units.prefix { unit in
+            // At the beginning of a call there is time for each of them, or the budget would have been refused.
+            let margin = seconds == 0 && pace.gained == 0 ? 1 : MigrationPace.margin
+            seconds += pace.seconds(of: unit.unit)
+            return pace.mayRunAhead && pace.left >= seconds * margin
+        }
+        guard let first = chosen.first else { return try body() }
+        pace.note(first.unit, at: system.monotonicNanoseconds)
+        let reading = BackgroundWork(isSequential: options.isSequential) { [system] in
+            try chosen.map { unit in
+                let start = system.monotonicNanoseconds
+                return (unit.unit, try unit.read(), system.seconds(since: start))
+            }
+        }
+        let result = Result { try body() }
+        // Damaged pages explain whatever else was found.
+        for (unit, note, seconds) in try reading.wait() {
+            note(&pace.checkpoint)
+            pace.learn(seconds, of: unit)
+            pace.gain()
+        }
+        try result.get()
+    }
+
+    /// Does one on this core.
+    func perform(_ unit: ReadingUnit, _ phase: MigrationProgress.Phase, _ pace: MigrationPace) throws {
+        let note = try pace.perform(unit.unit) { try timings.measure(phase) { try unit.read() } }
+        note(&pace.checkpoint)
+        try save(pace)
     }
 }

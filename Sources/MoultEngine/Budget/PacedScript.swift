@@ -1,7 +1,6 @@
 import MoultModel
 import MoultSQLite
 import MoultStore
-import MoultSystem
 
 /// Runs a script piece by piece: one statement, or one range of its keys, in each transaction of the working copy, which
 /// also notes how far it has come. A process that dies leaves the copy at the last piece that is whole.

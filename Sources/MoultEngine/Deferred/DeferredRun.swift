@@ -1,7 +1,7 @@
+import MoultBasics
 import MoultModel
 import MoultSQLite
 import MoultStore
-import MoultSystem
 import MoultVerify
 
 /// One call that does deferred tasks, under the lock of the store.

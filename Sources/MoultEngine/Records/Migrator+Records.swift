@@ -1,6 +1,6 @@
+import MoultBasics
 import MoultModel
 import MoultStore
-import MoultSystem
 
 extension Migrator {
     /// Returns the sidecar with the records that Moult keeps next to a store; the store itself may be gone, or damaged.

@@ -1,7 +1,8 @@
+import MoultBasics
 import MoultModel
+import MoultObjects
 import MoultSQLite
 import MoultStore
-import MoultTransform
 
 /// Everything in a store of a layout that a repair looks for, in the order in which it is mended: what leads nowhere ends
 /// before an object goes for being without what it needs.

@@ -2,7 +2,6 @@ import MoultModel
 import MoultObjects
 import MoultSQLite
 import MoultStore
-import MoultTransform
 
 extension RepairRun {
     private static let batchSize = 500

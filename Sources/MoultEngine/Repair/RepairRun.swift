@@ -1,8 +1,8 @@
+import MoultBasics
 import MoultModel
 import MoultObjects
 import MoultSQLite
 import MoultStore
-import MoultTransform
 
 /// Mends the faults of a working copy, one kind after the other, and notes what it changes for the verification.
 final class RepairRun {
@@ -123,5 +123,157 @@ final class RepairRun {
             FROM main.\(table.quotedName) WHERE \(condition)
             """)
         try tell(property, of: table, where: condition)
+    }
+}
+
+extension RepairRun {
+    /// The counter of writes of a row that is written, as SQL, whatever it holds.
+    static let nextVersion = "min(ifnull(CAST(Z_OPT AS INTEGER), 0), 9223372036854775806) + 1"
+
+    /// Ends references, with what stands beside them.
+    func clear(_ link: RepairFault.Link, where condition: String) throws {
+        try note(link.property, of: link.table, where: condition)
+        let columns = ([link.column] + link.companions).map { "\($0.quotedName) = NULL" }.joined(separator: ", ")
+        try connection.run(
+            "UPDATE main.\(link.table.quotedName) SET \(columns), Z_OPT = \(Self.nextVersion) WHERE \(condition)")
+    }
+
+    func unlink(_ table: String, _ columns: [RepairFault.PairColumn]) throws {
+        let rows = "main.\(table.quotedName) AS r WHERE r.rowid IN (SELECT key FROM temp.moult_fault)"
+        for column in columns {
+            try tell(
+                column.property, of: column.target, where: "Z_PK IN (SELECT r.\(column.name.quotedName) FROM \(rows))")
+        }
+        try connection.run(
+            "INSERT OR IGNORE INTO temp.moult_gone SELECT \(table.quotedLiteral), key FROM temp.moult_fault")
+        try connection.run(
+            "DELETE FROM main.\(table.quotedName) WHERE rowid IN (SELECT key FROM temp.moult_fault)")
+    }
+
+    func renumber(_ link: RepairFault.Link) throws {
+        guard let column = link.entityColumn else { return }
+        let condition = "Z_PK IN (SELECT key FROM temp.moult_fault)"
+        try note(link.property, of: link.table, where: condition)
+        try connection.run(
+            """
+            UPDATE main.\(link.table.quotedName) AS r SET \(column.quotedName) = (SELECT t.Z_ENT FROM \
+            main.\(link.target.quotedName) AS t WHERE t.Z_PK = r.\(link.column.quotedName)) WHERE \(condition)
+            """)
+    }
+
+    /// The other end answers where it is free and only one object names it; else the end that has no answer goes.
+    func answer(_ link: RepairFault.Link, _ inverse: RepairFault.Link) throws {
+        let pairs = try connection.rows("SELECT key, other FROM temp.moult_fault ORDER BY key") {
+            ($0.integer(0), $0.integer(1))
+        }
+        for (key, other) in pairs {
+            let there = "main.\(inverse.table.quotedName)"
+            let isFree = try connection.integer(
+                "SELECT 1 FROM \(there) WHERE Z_PK = ? AND \(inverse.column.quotedName) IS NULL", [.integer(other)])
+            let named = try connection.integer(
+                "SELECT count(*) FROM main.\(link.table.quotedName) WHERE \(link.column.quotedName) = ?",
+                [.integer(other)])
+            if isFree == 1, named == 1 {
+                try set(inverse, of: other, to: key, entityIn: link.table)
+            } else if link.isOptional {
+                try clear(link, where: "Z_PK = \(key)")
+            }
+        }
+    }
+
+    private func set(_ link: RepairFault.Link, of key: Int64, to other: Int64, entityIn table: String) throws {
+        try note(link.property, of: link.table, where: "Z_PK = \(key)")
+        let number = link.entityColumn.map {
+            ", \($0.quotedName) = (SELECT Z_ENT FROM main.\(table.quotedName) WHERE Z_PK = \(other))"
+        }
+        try connection.run(
+            """
+            UPDATE main.\(link.table.quotedName) SET \(link.column.quotedName) = ?\(number ?? ""), \
+            Z_OPT = \(Self.nextVersion) WHERE Z_PK = ?
+            """, [.integer(other), .integer(key)])
+    }
+}
+
+// What a repair changes by SQL is recorded in persistent history, as each save is.
+
+extension RepairRun {
+    /// Keeps the rows that the condition selects for ``tellHistory()``, with the property that is about to change.
+    func tell(_ property: String, of table: String, where condition: String) throws {
+        guard objects.history != nil else { return }
+        try connection.run(
+            """
+            INSERT OR IGNORE INTO temp.moult_told SELECT \(table.quotedLiteral), Z_PK, \(property.quotedLiteral) \
+            FROM main.\(table.quotedName) WHERE \(condition)
+            """)
+    }
+
+    /// Writes an update for each object that was told of and is still there, in the transaction that is open.
+    func tellHistory() throws {
+        guard let history = objects.history else { return }
+        let tables = try connection.rows("SELECT DISTINCT tbl FROM temp.moult_told ORDER BY 1") { $0.text(0) ?? "" }
+        for table in tables {
+            // The names of properties hold no comma.
+            try connection.forEachRow(
+                """
+                SELECT r.Z_PK, r.Z_ENT, group_concat(t.property) FROM temp.moult_told AS t \
+                JOIN main.\(table.quotedName) AS r ON r.Z_PK = t.key WHERE t.tbl = ? GROUP BY r.Z_PK ORDER BY r.Z_PK
+                """, [.text(table)]
+            ) { row in
+                guard let name = objects.layout.entityName(number: Int(clamping: row.integer(1))) else { return }
+                let entity = try objects.columns(of: name)
+                // A relationship without an inverse is the owner's own affair.
+                let properties = (row.text(2) ?? "").split(separator: ",").map(String.init)
+                    .filter { entity.shape.position(of: $0) != nil }
+                if !properties.isEmpty { try history.updated(entity, row.integer(0), properties: properties) }
+            }
+        }
+        try connection.execute("DELETE FROM temp.moult_told")
+    }
+}
+
+/// The limit on the objects that repairs and the fixes of rules may put into the quarantine without being told to.
+///
+/// So many objects of one entity are rarely at fault themselves. A column of keys or entity numbers that was lost makes
+/// every row look wrong, and the quarantine would take the store apart.
+enum QuarantineLimit {
+    /// A part of an entity's objects: one of so many.
+    static let part: Int64 = 4
+    /// So many objects of one entity are never refused.
+    static let handful: Int64 = 12
+
+    /// Looks at what a run has put aside so far, unless it may put aside any number; the old store is the schema `source`.
+    ///
+    /// - Throws: `quarantineTooLarge`.
+    static func check(_ site: MigrationSite, _ layout: StoreLayout) throws {
+        guard !site.allowsLargeQuarantine else { return }
+        let connection = site.connection
+        let isThere = "SELECT count(*) FROM temp.sqlite_master WHERE name = 'moult_quarantine'"
+        guard try connection.integer(isThere) ?? 0 > 0 else { return }
+        let leaving = try connection.rows(
+            "SELECT entity, count(*) FROM temp.moult_quarantine GROUP BY entity ORDER BY entity"
+        ) { ($0.text(0) ?? "", $0.integer(1)) }
+        for (entity, count) in leaving where count > handful {
+            guard let table = layout.table(forEntity: entity)?.name else { continue }
+            // Rows whose number was lost count as the table's own.
+            let rows = "SELECT count(*) FROM source.\(table.quotedName)"
+            let number = layout.entityNumbers[entity].map { " WHERE Z_ENT = \($0)" } ?? ""
+            let known = try connection.integer(rows + number) ?? 0
+            let total = known < count ? try connection.integer(rows) ?? 0 : known
+            if count * part > total { throw refusal(entity, count, total) }
+        }
+    }
+
+    private static func refusal(_ entity: String, _ count: Int64, _ total: Int64) -> MigrationError {
+        MigrationError(
+            .quarantineTooLarge,
+            "\(count) of \(total) objects of \(entity) would go to the quarantine, more than a quarter. So many "
+                + "usually have one cause, such as a column of keys or entity numbers that was lost or overwritten.",
+            place: entity,
+            remedy: """
+                Run \(.validate) with \(option: .values) to see what they have in common. If the table is damaged: \
+                \(MigrationError.damagedStoreRemedy) If the objects really are wrong, pass \
+                \(option: .allowLargeQuarantine).
+                """
+        )
     }
 }

@@ -1,9 +1,8 @@
+import MoultBasics
 import MoultModel
 import MoultObjects
 import MoultSQLite
 import MoultStore
-import MoultSystem
-import MoultTransform
 import MoultVerify
 import Synchronization
 
@@ -226,5 +225,89 @@ struct RepairSearch {
             if finding.keys.count < RepairReport.Fault.keyLimit { finding.keys.append(row.integer(0)) }
         }
         return finding
+    }
+}
+
+/// A unique index that can be made once no value of its columns occurs twice.
+struct WaitingIndex: Sendable {
+    private let index: IndexDefinition
+    /// Quoted.
+    private let columns: [String]
+    /// Whether the store has an index of that name on something else.
+    private let isThere: Bool
+    private let rows: Int64
+
+    var name: String { index.name }
+
+    /// - Parameters:
+    ///   - table: the statement that made its table.
+    ///   - rows: those of its table.
+    /// - Returns: nil for one that is on no columns of the table.
+    init?(_ index: IndexDefinition, on table: String?, isThere: Bool, rows: Int64) throws {
+        let shape = try table.flatMap { try IndexShape(of: index.name, index.sql, on: $0) }
+        columns = (shape?.columns ?? []).compactMap { $0.name?.quotedName }
+        (self.index, self.isThere, self.rows) = (index, isThere, rows)
+        if columns.isEmpty { return nil }
+    }
+
+    private var shared: String {
+        let present = columns.map { "\($0) IS NOT NULL" }.conditions(joinedBy: "AND")
+        let names = columns.joined(separator: ", ")
+        return
+            "SELECT \(names) FROM main.\(index.table.quotedName) WHERE \(present) GROUP BY \(names) HAVING count(*) > 1"
+    }
+
+    /// Returns the number of values that occur more than once.
+    func doubles(_ connection: Connection) throws -> Int64 {
+        try connection.integer("SELECT count(*) FROM (\(shared))") ?? 0
+    }
+
+    /// Makes the index where its values are unique now; else it stays as it is, which is remarked.
+    func make(_ connection: Connection) throws -> RepairReport {
+        var finding = found
+        finding.left = try doubles(connection)
+        guard finding.left == 0 else {
+            return RepairReport(
+                faults: [finding], remarks: [try remark(finding.left, repairsRows: false, connection)])
+        }
+        if isThere { try connection.run("DROP INDEX main.\(index.name.quotedName)") }
+        try connection.run(index.sql)
+        return RepairReport(faults: [finding])
+    }
+
+    /// As it is found, before anything is repaired.
+    var found: RepairReport.Fault { .init(rule: .indexes, place: index.name, count: rows, keys: []) }
+
+    /// - Parameter repairsRows: whether a repair of the rows can make the values unique.
+    func remark(_ doubles: Int64, repairsRows: Bool, _ connection: Connection) throws -> Finding {
+        let next: Remedy =
+            repairsRows
+            ? ", or let the repair of duplicates keep the first of each (\(option: .only(["duplicates"])))" : ""
+        var finding = Finding(
+            code: "not-unique", severity: .error, place: index.name,
+            message: "The unique index \(index.name) cannot be made: "
+                + "\(Quantity.count(doubles, "value occurs", plural: "values occur")) more than once.",
+            remedy: "Merge or change the rows that share a value\(next); then run \(.repair) again.")
+        finding.keys = try connection.rows(
+            """
+            SELECT Z_PK FROM main.\(index.table.quotedName) WHERE (\(columns.joined(separator: ", "))) IN (\(shared)) \
+            ORDER BY Z_PK LIMIT \(Finding.keyLimit)
+            """
+        ) { $0.integer(0) }
+        return finding
+    }
+
+    /// Whether the catalogue is what it was but for this index, which is as it was or as it should be.
+    static func account(for waiting: [WaitingIndex], before: Catalogue, after: Catalogue) -> Bool {
+        let wanted = Dictionary(waiting.map { ($0.name, $0.index.sql) }, uniquingKeysWith: { first, _ in first })
+        func others(_ catalogue: Catalogue) -> Set<Catalogue.Entry> {
+            Set(catalogue.entries.filter { $0.kind != .index || wanted[$0.name] == nil })
+        }
+        let old = Set(before.entries)
+        return others(before) == others(after)
+            && after.entries.allSatisfy { entry in
+                guard entry.kind == .index, let sql = wanted[entry.name] else { return true }
+                return entry.sql == sql || old.contains(entry)
+            }
     }
 }

@@ -38,3 +38,123 @@ public struct PropertyMapping: Sendable, Hashable {
         }
     }
 }
+
+// Closures over values of a row, in Swift's own types. What takes more values is written with a `ValueTransform`.
+
+extension PropertyMapping {
+    /// Computes the attribute from one value of each row, inside the statement that carries the row over.
+    ///
+    /// ```swift
+    /// PropertyMapping("title", from: "title") { (title: String?) in title?.lowercased() }
+    /// ```
+    ///
+    /// A closure that returns its text changed may take it over (`consuming String?`) and append to it where it lies,
+    /// which saves a copy for each row.
+    ///
+    /// - Parameters:
+    ///   - name: the destination's attribute.
+    ///   - source: an attribute of the source, or a key path over to-one relationships.
+    ///   - transform: called once for each row, in no particular order; nil is no value. What it throws ends the
+    ///     migration, and leaves the old store as it was.
+    @inlinable public init<Value: AttributeConvertible, Result: AttributeConvertible>(
+        _ name: String, from source: String, _ transform: @escaping @Sendable (consuming Value?) throws -> Result?
+    ) {
+        self.init(
+            name, from: [source],
+            ValueTransform(reading: name) { arguments in
+                try transform(Self.read(arguments, 0, source))?.attributeValue
+            })
+    }
+
+    /// As with one value, from two.
+    @inlinable public init<First: AttributeConvertible, Second: AttributeConvertible, Result: AttributeConvertible>(
+        _ name: String, from first: String, _ second: String,
+        _ transform: @escaping @Sendable (consuming First?, consuming Second?) throws -> Result?
+    ) {
+        self.init(
+            name, from: [first, second],
+            ValueTransform(reading: name) { arguments in
+                try transform(Self.read(arguments, 0, first), Self.read(arguments, 1, second))?.attributeValue
+            })
+    }
+
+    /// As with one value, from three.
+    @inlinable
+    public init<
+        First: AttributeConvertible, Second: AttributeConvertible, Third: AttributeConvertible,
+        Result: AttributeConvertible
+    >(
+        _ name: String, from first: String, _ second: String, _ third: String,
+        _ transform: @escaping @Sendable (consuming First?, consuming Second?, consuming Third?) throws -> Result?
+    ) {
+        self.init(
+            name, from: [first, second, third],
+            ValueTransform(reading: name) { arguments in
+                try transform(
+                    Self.read(arguments, 0, first), Self.read(arguments, 1, second), Self.read(arguments, 2, third)
+                )?.attributeValue
+            })
+    }
+
+    @inlinable static func read<Value: AttributeConvertible>(
+        _ arguments: any TransformArguments, _ position: Int, _ source: String
+    ) throws -> Value? {
+        // A text, which most arguments are, is not wrapped first.
+        if Value.self == String.self, let text = arguments.text(position) { return text as? Value }
+        guard let value = try arguments.value(position) else { return nil }
+        if let converted = Value(value) { return converted }
+        throw MigrationError(
+            .wrongType, "\(source) holds \(value), which is not of type \(Value.self).", place: source,
+            remedy: "Declare the type that it has in the model.")
+    }
+}
+
+/// A closure of an app over one or more values of a row, which runs inside the statement that carries the row over.
+///
+/// An expression calls it as `FUNCTION($entityPolicy, "name", $source.first, $source.last)`, and so does a mapping made
+/// in code. Two transforms are equal where they are the same one.
+public final class ValueTransform: Sendable, Hashable {
+    /// The name by which expressions call it; usually a selector, such as `cleanTitle:`.
+    public let name: String
+    /// The body as a closure over its arguments, for callers that have no array of values.
+    package let call: @Sendable (any TransformArguments) throws -> AttributeValue?
+
+    /// - Parameter body: is given one value for each argument, nil for none.
+    public init(_ name: String, _ body: @escaping @Sendable ([AttributeValue?]) throws -> AttributeValue?) {
+        self.name = name
+        call = { try body($0.all) }
+    }
+
+    /// A closure that reads its arguments itself, and so each in the type that it wants.
+    @usableFromInline init(
+        reading name: String, _ call: @escaping @Sendable (any TransformArguments) throws -> AttributeValue?
+    ) {
+        self.name = name
+        self.call = call
+    }
+
+    /// Calls the closure with one value for each argument, nil for none.
+    public func body(_ values: [AttributeValue?]) throws -> AttributeValue? { try call(values) }
+
+    /// Whether both are the same transform; two with equal names are not.
+    public static func == (left: ValueTransform, right: ValueTransform) -> Bool { left === right }
+    /// Hashes which transform it is.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// The arguments of one call of a closure. Each is read when it is requested.
+@usableFromInline package protocol TransformArguments {
+    /// The text of a String; nil for no value and for a value of any other type.
+    func text(_ position: Int) -> String?
+    /// Nil for no value.
+    func value(_ position: Int) throws -> AttributeValue?
+    var all: [AttributeValue?] { get throws }
+}
+
+extension Array: TransformArguments where Element == AttributeValue? {
+    @usableFromInline package func text(_ position: Int) -> String? {
+        if case .string(let text)? = self[position] { text } else { nil }
+    }
+    @usableFromInline package func value(_ position: Int) -> AttributeValue? { self[position] }
+    @usableFromInline package var all: [AttributeValue?] { self }
+}

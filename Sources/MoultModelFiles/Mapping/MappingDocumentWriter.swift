@@ -1,5 +1,5 @@
+import MoultBasics
 import MoultModel
-import MoultPropertyList
 
 extension MappingModel {
     /// The mapping model as the `xcmapping.xml` of an `.xcmappingmodel`. What is Xcode's default is not stored.

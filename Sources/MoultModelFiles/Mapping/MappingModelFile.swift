@@ -1,5 +1,5 @@
+import MoultBasics
 import MoultModel
-import MoultPropertyList
 
 /// A mapping model as it was found in a file.
 package struct MappingModelFile: Sendable {

@@ -1,4 +1,5 @@
 import Foundation
+import MoultBasics
 import MoultCoreData
 import MoultModel
 import MoultObjects

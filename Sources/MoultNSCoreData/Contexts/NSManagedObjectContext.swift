@@ -2,7 +2,6 @@ import Foundation
 import MoultCoreData
 import MoultModel
 import MoultObjects
-import MoultUndo
 import Synchronization
 
 /// The queue that a context belongs to, with Core Data's numbers. Both work alike on Linux.

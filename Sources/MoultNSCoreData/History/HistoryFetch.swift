@@ -1,4 +1,5 @@
 import Foundation
+import MoultBasics
 import MoultModel
 
 /// A fetch of transactions or changes from history.

@@ -1,4 +1,5 @@
 import Foundation
+import MoultBasics
 public import MoultCoreData
 import MoultModel
 

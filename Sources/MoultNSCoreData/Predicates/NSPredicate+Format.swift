@@ -1,4 +1,5 @@
 import Foundation
+import MoultBasics
 import MoultModel
 
 /// Asks a predicate that was made from a format for what it was made from.

@@ -1,3 +1,4 @@
+import MoultBasics
 import MoultModel
 
 /// The source and destination versions of a mapping model, by their positions.

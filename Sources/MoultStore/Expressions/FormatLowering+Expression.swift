@@ -1,3 +1,4 @@
+import MoultBasics
 import MoultModel
 import MoultSQLite
 
@@ -121,5 +122,164 @@ extension FormatLowering {
         case .value, .object, .collection, .composite, .elements: break
         }
         throw refuse(expression.format, "it needs a value that the store can calculate with")
+    }
+}
+
+extension FormatLowering {
+    /// The end of a key path that starts at `base`.
+    func lower(_ path: String, of base: Lowered) throws -> Lowered {
+        if case .object(let row) = base, row.key == evaluated.key, let column = columns[path] { return column }
+        var result = base
+        var keys = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)[...]
+        while let key = keys.popFirst() {
+            if key.hasPrefix("@") { return try collect(key, keys.joined(separator: "."), of: result, path: path) }
+            if key.lowercased() == "self" { continue }
+            // `entity.name` is all that is asked of an entity.
+            if key == "entity", keys.first == "name" { keys.removeFirst() }
+            result = try step(key, from: result, path: path)
+        }
+        return result
+    }
+
+    private func step(
+        _ key: String, from base: Lowered, within collection: LoweredCollection? = nil, path: String
+    ) throws -> Lowered {
+        switch base {
+        case .object(let row): return try property(key, of: row, within: collection, path: path)
+        case .composite(let row, let attribute, let prefix):
+            return try element(key, of: attribute, "\(prefix).\(key)", row, path: path)
+        case .collection(let collection):
+            // An element that leads to nothing leads to nil.
+            var result = collection
+            result.element = try step(key, from: collection.element, within: collection, path: path)
+            if case .collection = result.element { return result.element }
+            return .collection(result)
+        case .constant(.null): return base
+        case .constant(.object(let id)):
+            guard let entity = model.entity(id.entityName), let number = self.key(of: id, in: entity) else {
+                throw refuse(path, "\(id) is not an object of this store")
+            }
+            let row = RowReference(evaluated.scope, entity, foreignKey: "\(value: .integer(number))")
+            return try property(key, of: row, within: nil, path: path)
+        case .constant, .value, .elements: throw refuse(path, "\(key) is a property of a value that is not an object")
+        }
+    }
+
+    // MARK: - Properties
+
+    private func property(
+        _ key: String, of row: RowReference, within collection: LoweredCollection?, path: String
+    ) throws -> Lowered {
+        if key == "objectID" { return .object(row) }
+        if key == "entity" { return try entity(of: row, path: path) }
+        if let relationship = model.relationship(key, of: row.entity) {
+            return try self.relationship(relationship, of: row, within: collection, path: path)
+        }
+        if let attribute = model.attribute(key, of: row.entity) {
+            return try element(nil, of: attribute, key, row, path: path)
+        }
+        guard model.lineage(of: row.entity).contains(where: { $0.propertyNames.contains(key) }) else {
+            throw MigrationError(
+                .invalidPredicate, "\(row.entity.name) has no property \(key).", place: "\(row.entity.name): \(path)",
+                remedy: "Use one of: \(names(of: row.entity)).")
+        }
+        throw refuse(path, "\(key) is a fetched property, which is not stored")
+    }
+
+    private func names(of entity: EntityDescription) -> String {
+        model.lineage(of: entity).flatMap(\.propertyNames).sorted().joined(separator: ", ")
+    }
+
+    /// An attribute, or the element `key` of a composite one, as the column that its path names.
+    private func element(
+        _ key: String?, of attribute: AttributeDescription, _ name: String, _ row: RowReference, path: String
+    ) throws -> Lowered {
+        var found = attribute
+        if let key {
+            guard let element = attribute.elements.first(where: { $0.name == key }) else {
+                throw MigrationError(
+                    .invalidPredicate, "The composite attribute \(attribute.name) has no element \(key).",
+                    place: "\(row.entity.name): \(path)",
+                    remedy: "Use one of: \(attribute.elements.map(\.name).joined(separator: ", ")).")
+            }
+            found = element
+        }
+        if found.isTransient { throw refuse(path, "\(name) is transient and has no column") }
+        if found.type == .composite { return .composite(row, attribute: found, path: name) }
+        guard let column = layout.column(forAttribute: name, in: row.entity), let alias = row.alias(in: layout) else {
+            throw refuse(path, "the store has no column for \(name)")
+        }
+        let kind = found.allowsExternalBinaryDataStorage ? .opaque : ValueKind(found.type) ?? .opaque
+        return .value(LoweredValue(sql: "\(name: alias).\(name: column)", kind: kind, attribute: found))
+    }
+
+    /// The name of the row's entity.
+    private func entity(of row: RowReference, path: String) throws -> Lowered {
+        guard let alias = row.alias(in: layout) else {
+            throw refuse(path, "the store does not contain \(row.entity.name)")
+        }
+        let tree = [row.entity] + model.descendants(of: row.entity)
+        let cases = tree.compactMap { entity -> SQLText? in
+            layout.entityNumbers[entity.name].map { "WHEN \($0) THEN \(value: .text(entity.name))" }
+        }
+        return .value(
+            LoweredValue(sql: "(CASE \(name: alias).Z_ENT \(cases.joined(separator: " ")) END)", kind: .string))
+    }
+
+    // MARK: - Relationships
+
+    private func relationship(
+        _ relationship: RelationshipDescription, of row: RowReference, within collection: LoweredCollection?,
+        path: String
+    ) throws -> Lowered {
+        guard let storage = layout.storage(ofRelationship: relationship.name, in: row.entity),
+            let destination = model.entity(relationship.destinationEntityName),
+            let table = layout.table(for: destination)?.name
+        else {
+            throw refuse(path, "\(relationship.name) or its destination is not in this store")
+        }
+        switch storage {
+        case .foreignKey(_, let column, _):
+            guard let alias = row.alias(in: layout) else { throw refuse(path, "its table is not in this store") }
+            return .object(RowReference(row.scope, destination, foreignKey: "\(name: alias).\(name: column)"))
+        case .inverseForeignKey(_, let column, _, let order), .inverseless(_, let column, let order):
+            return .collection(
+                rows(of: table, column, order, row, within: collection) {
+                    RowReference($0, destination, alias: $1, mayBeNull: $2)
+                })
+        case .joinTable(let table, let own, let other, let order, _, _):
+            return .collection(
+                rows(of: table, own, order, row, within: collection) { scope, alias, _ in
+                    RowReference(scope, destination, foreignKey: "\(name: alias).\(name: other)")
+                })
+        }
+    }
+
+    /// The rows of a table whose column holds the key of `row`: in a scope of their own, or in that of the collection
+    /// that `row` is an element of.
+    private func rows(
+        of table: String, _ column: String, _ order: String?, _ row: RowReference,
+        within collection: LoweredCollection?,
+        _ destination: (_ scope: QueryScope, _ alias: String, _ mayBeNull: Bool) -> RowReference
+    ) -> LoweredCollection {
+        let alias = aliases.make()
+        let link: SQLText = "\(name: alias).\(name: column) = \(row.key)"
+        let place: [SQLText] = order.map { ["\(name: alias).\(name: $0)"] } ?? []
+        guard let collection else {
+            let scope = QueryScope("\(aliases.table(table)) AS \(name: alias)", link: link, aliases: aliases)
+            let element = destination(scope, alias, false)
+            return LoweredCollection(
+                scope: scope, owner: row.scope, element: .object(element), order: place + [element.key])
+        }
+        // An element that is nil leads to one nil; an object without destinations to none.
+        collection.scope.multiply(by: table, alias: alias, on: link, keepsRows: row.mayBeNull)
+        let element = destination(collection.scope, alias, row.mayBeNull)
+        var result = collection
+        result.element = .object(element)
+        result.order += place + [element.key]
+        if row.mayBeNull {
+            result.conditions.append("\(row.key) IS NULL OR \(name: alias).\(name: column) IS NOT NULL")
+        }
+        return result
     }
 }

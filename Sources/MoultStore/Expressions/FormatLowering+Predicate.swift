@@ -1,3 +1,4 @@
+import MoultBasics
 import MoultModel
 import MoultSQLite
 
@@ -106,5 +107,123 @@ extension FormatLowering {
                 try compareSingle(value, bounds[0], test.with(.greaterThanOrEqual)),
                 try compareSingle(value, bounds[1], test.with(.lessThanOrEqual)),
             ], " AND ", empty: true)
+    }
+}
+
+extension FormatLowering {
+    /// Whether `element` is among the values of `container`.
+    func member(_ element: Lowered, of container: Lowered, _ test: Test) throws -> LoweredCondition {
+        switch container {
+        case .constant(.collection(let values)): return try member(element, of: values, test)
+        case .elements(let elements):
+            return Self.join(
+                try elements.map { try compareSingle(element, $0, test.with(.equal)) }, " OR ", empty: false)
+        case .collection(let collection):
+            let condition = try compareSingle(collection.element, element, test.with(.equal))
+            return LoweredCondition(collection.exists(condition.sql))
+        // "a" IN "abc"
+        case .constant, .value: return try compareSingle(container, element, test.with(.contains))
+        case .object, .composite: throw refuse(test.format, "it names no collection")
+        }
+    }
+
+    /// A list of constants, of which there may be thousands.
+    private func member(_ element: Lowered, of values: [ExpressionValue], _ test: Test) throws -> LoweredCondition {
+        switch element {
+        case .object(let row): return member(row, of: values)
+        case .value(let value) where value.kind != .opaque:
+            let options = value.kind.family == .text ? test.options.folding : []
+            let folded = options.isEmpty ? values : values.map { $0.folded(options) }
+            return member(value.folded(options), of: folded)
+        case .value, .constant:
+            return Self.join(
+                try values.map { try compareSingle(element, .constant($0), test.with(.equal)) }, " OR ", empty: false)
+        case .collection, .elements, .composite:
+            throw refuse(
+                test.format, "what is looked up in a list must be one value; use ANY for a to-many relationship")
+        }
+    }
+
+    private func member(_ row: RowReference, of values: [ExpressionValue]) -> LoweredCondition {
+        let keys = values.compactMap { value -> SQLiteValue? in
+            guard case .object(let id) = value else { return nil }
+            return key(of: id, in: row.entity).map(SQLiteValue.integer)
+        }
+        return member(row.key, of: keys, orNull: row.mayBeNull && values.contains(where: \.isNull))
+    }
+
+    private func member(_ value: LoweredValue, of values: [ExpressionValue]) -> LoweredCondition {
+        let stored = values.compactMap { candidate -> SQLiteValue? in
+            guard let stored = candidate.stored, stored.kind.family == value.kind.family else { return nil }
+            return stored.value
+        }
+        return member(value.sql, of: stored, orNull: value.mayBeNull && values.contains(where: \.isNull))
+    }
+
+    private func member(_ value: SQLText, of list: [SQLiteValue], orNull: Bool) -> LoweredCondition {
+        let condition: SQLText = list.isEmpty ? "0" : "\(value) IN \(Self.list(list))"
+        return orNull
+            ? LoweredCondition("(\(condition)) OR \(value) IS NULL", mayBeNull: true)
+            : LoweredCondition(condition, mayBeNull: true)
+    }
+
+    /// Few values are parameters; many travel as one, so that no limit of SQLite is met and the statement stays short.
+    private static func list(_ values: [SQLiteValue]) -> SQLText {
+        guard values.count > 64 else {
+            return "(\(values.map { "\(value: $0)" as SQLText }.joined(separator: ", ")))"
+        }
+        let packed = PackedList(values)
+        return packed.isPlain
+            ? "(SELECT value FROM json_each(\(value: .text(packed.json))))"
+            : "(SELECT \(name: FormatFunctions.unpack)(value) FROM json_each(\(value: .text(packed.json))))"
+    }
+}
+
+/// Values as one text in JSON: whole numbers as such; what JSON does not carry exactly in a form that
+/// ``FormatFunctions`` unpacks.
+struct PackedList {
+    private(set) var json = "["
+    /// Whether SQLite's own JSON gives the very values.
+    let isPlain: Bool
+
+    init(_ values: [SQLiteValue]) {
+        isPlain = values.allSatisfy { $0.storageClass == .integer }
+        for (position, value) in values.enumerated() {
+            if position > 0 { json += "," }
+            switch value {
+            case .integer(let number): json += String(number)
+            case .real(let number): json += "\"r\(String(number.bitPattern, radix: 16))\""
+            case .text(let text): json += "\"t\(Array(text.utf8).hexadecimal)\""
+            case .blob(let bytes): json += "\"b\(bytes.hexadecimal)\""
+            case .null: json += "null"
+            }
+        }
+        json += "]"
+    }
+
+    static func unpacked(_ text: String) -> SQLiteValue {
+        let digits = text.dropFirst()
+        switch text.first {
+        case "r": return UInt64(digits, radix: 16).map { .real(Double(bitPattern: $0)) } ?? .null
+        case "t": return .text(String(decoding: bytes(digits), as: UTF8.self))
+        case "b": return .blob(bytes(digits))
+        default: return .null
+        }
+    }
+
+    private static func bytes(_ digits: Substring) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.utf8.count / 2)
+        var high: UInt8?
+        for digit in digits.utf8 {
+            let nibble = digit < UInt8(ascii: "a") ? digit &- UInt8(ascii: "0") : digit &- UInt8(ascii: "a") &+ 10
+            if let first = high {
+                bytes.append(first << 4 | nibble & 15)
+                high = nil
+            } else {
+                high = nibble
+            }
+        }
+        return bytes
     }
 }

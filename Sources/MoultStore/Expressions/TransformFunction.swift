@@ -1,3 +1,4 @@
+import MoultBasics
 import MoultModel
 import MoultSQLite
 
@@ -171,5 +172,73 @@ extension AttributeValue {
             true
         default: false
         }
+    }
+}
+
+/// The closures that the expression of one attribute may call, and the calls that were lowered.
+final class TransformCalls {
+    /// By the name that expressions call them by.
+    let available: [String: ValueTransform]
+    let attribute: AttributeDescription
+    private let entity: String
+    private let sourceEntity: String
+    /// The prefix of the functions' names, which no other expression of the script has.
+    private let prefix: String
+    private(set) var functions: [TransformFunction] = []
+
+    init(
+        _ available: [ValueTransform], for attribute: AttributeDescription, of entity: String,
+        from sourceEntity: String, prefix: String
+    ) {
+        self.available = Dictionary(available.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        self.attribute = attribute
+        self.entity = entity
+        self.sourceEntity = sourceEntity
+        self.prefix = prefix
+    }
+
+    /// The name of the function that makes the call.
+    func call(_ transform: ValueTransform, _ arguments: [TransformFunction.Argument]) -> String {
+        let name = "\(prefix)_\(functions.count)"
+        functions.append(
+            TransformFunction(
+                name: name, transform: transform, attribute: attribute, entity: entity, sourceEntity: sourceEntity,
+                arguments: arguments))
+        return name
+    }
+}
+
+extension FormatLowering {
+    /// `FUNCTION($entityPolicy, "fullName", $source.first, $source.last)`
+    func transform(_ selector: String, _ arguments: [Expression], in expression: Expression) throws -> Lowered {
+        guard let transforms, let transform = transforms.available[selector] else {
+            throw refuse(expression.format, "the mapping has no closure of that name")
+        }
+        var list: SQLText = ""
+        var described: [TransformFunction.Argument] = []
+        for argument in arguments {
+            let value = try transformArgument(argument, in: expression)
+            described.append(
+                .init(kind: value.kind, isBytes: value.attribute?.type == .transformable, format: argument.format))
+            list += ", \(value.exact ?? value.sql)"
+        }
+        let attribute = transforms.attribute
+        let name = transforms.call(transform, described)
+        return .value(
+            LoweredValue(
+                sql: "\(name: name)(\(evaluated.key)\(list))", kind: ValueKind(attribute.type) ?? .opaque,
+                attribute: attribute))
+    }
+
+    private func transformArgument(_ argument: Expression, in expression: Expression) throws -> LoweredValue {
+        let lowered = try lower(argument)
+        guard case .value(var value) = lowered, value.kind == .opaque, let attribute = value.attribute else {
+            return try single(lowered, in: expression)
+        }
+        if attribute.allowsExternalBinaryDataStorage {
+            value.sql = "moult_inline(\(value.sql))"
+            value.attribute?.allowsExternalBinaryDataStorage = false
+        }
+        return value
     }
 }

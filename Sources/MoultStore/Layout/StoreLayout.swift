@@ -1,3 +1,4 @@
+import MoultBasics
 import MoultModel
 
 /// The tables, indexes and triggers of a store, with what each column holds.

@@ -102,3 +102,207 @@ extension StoreScript {
         }
     }
 }
+
+extension StoreScript {
+    /// One SQL statement: what it does, to which table, from the rows of which, and the same in one sentence.
+    package struct Statement: Sendable, Equatable {
+        package enum Kind: Sendable, Hashable {
+            case createTable, renameTable, dropTable, dropView, addColumn, renameColumn, dropColumn
+            /// Edits the text of a table in `sqlite_master`.
+            case retypeColumns
+            case createIndex, dropIndex, createTrigger, dropTrigger
+            /// New rows, new values in rows that are there, rows that leave.
+            case fill, update, delete
+            /// The mark of the version on a store: hashes, the model, and the numbers of entities.
+            case metadata
+        }
+
+        package let kind: Kind
+        /// The table that it changes, or whose index or trigger it makes or drops; the name of a view.
+        package let table: String
+        /// The other tables whose rows it asks for.
+        package let reads: Set<String>
+        package var sql: String
+        package let sentence: String
+        package private(set) var rows: RowCount
+        /// The table by whose keys the statement can be limited to some rows alone; nil where it cannot be.
+        package private(set) var keys: Keys?
+        /// Whether its literals may be an app's data: its metadata, or the words of its own indexes and triggers.
+        package private(set) var holdsValues = false
+
+        package init(
+            _ kind: Kind, _ table: String, reads: Set<String> = [], _ sql: String, _ sentence: String,
+            rows: RowCount = 0, keys: Keys? = nil
+        ) {
+            self.kind = kind
+            self.table = table
+            self.reads = reads
+            self.sql = sql
+            self.sentence = sentence
+            self.rows = rows
+            self.keys = keys
+        }
+
+        init(
+            _ kind: Kind, _ table: String, text: SQLText, _ sentence: String, rows: RowCount = 0, keys: Keys? = nil
+        ) {
+            self.init(kind, table, reads: text.reads, text.inlined, sentence, rows: rows, keys: keys)
+        }
+
+        /// The statement as it is shown to whoever did not ask for values.
+        package var sqlWithoutValues: String { holdsValues ? sql.withoutSQLLiterals() : sql }
+
+        func holdingValues() -> Self {
+            var statement = self
+            statement.holdsValues = true
+            return statement
+        }
+
+        /// The table `s` whose rows a statement takes one by one, whichever others it takes: done for ranges of keys that
+        /// hold all of them, in rising order, it does what it does for all at once.
+        package struct Keys: Sendable, Equatable {
+            /// Quoted, with its schema.
+            package var table: String
+            /// Whether the statement ends with a condition.
+            package var hasCondition: Bool
+        }
+
+        /// The same for the rows whose keys lie in a range; nil where it cannot be said of some rows alone.
+        ///
+        /// - Parameter rows: about how many these are.
+        package func limited(to range: ClosedRange<Int64>, rows: Int64) -> Statement? {
+            guard let keys else { return nil }
+            var statement = self
+            statement.sql += " \(keys.hasCondition ? "AND" : "WHERE") "
+            statement.sql += "s.Z_PK BETWEEN \(range.lowerBound) AND \(range.upperBound)"
+            statement.rows = .counted(rows)
+            statement.keys = nil
+            return statement
+        }
+    }
+
+    /// About how many rows a statement reads or writes.
+    package enum RowCount: Sendable, Hashable, ExpressibleByIntegerLiteral {
+        /// As the entities of the store were counted; 0 for a statement that changes the catalogue alone.
+        case counted(Int64)
+        /// They were not counted, but there are no more than these.
+        case atMost(Int64)
+        case unknown
+
+        package init(integerLiteral count: Int64) { self = .counted(count) }
+
+        /// The most that there can be; nil where that is unknown.
+        package var bound: Int64? {
+            switch self {
+            case .counted(let count), .atMost(let count): count
+            case .unknown: nil
+            }
+        }
+
+        /// The rows that the statement counts for in the progress of a script: one where they were not counted.
+        package var progress: Int64 { if case .counted(let count) = self { count } else { 1 } }
+    }
+}
+
+// MARK: - Statements that change the catalogue
+
+extension StoreScript.Statement {
+    /// About how many seconds SQLite takes for each object of the catalogue, whose text it parses again.
+    var secondsForEachObject: Double {
+        switch kind {
+        case .addColumn, .retypeColumns: 12e-6
+        case .renameColumn: 90e-6
+        case .renameTable, .dropColumn: 50e-6
+        default: 0
+        }
+    }
+}
+
+extension StoreScript.Statement {
+    static func createTable(_ name: String, _ sql: String) -> Self {
+        .init(.createTable, name, sql, "Create the table \(name).")
+    }
+
+    static func renameTable(_ name: String, to other: String, _ sentence: String) -> Self {
+        .init(.renameTable, name, "ALTER TABLE main.\(name.quotedName) RENAME TO \(other.quotedName)", sentence)
+    }
+
+    static func dropTable(_ name: String, _ sentence: String, rows: StoreScript.RowCount = .unknown) -> Self {
+        .init(.dropTable, name, "DROP TABLE main.\(name.quotedName)", sentence, rows: rows)
+    }
+
+    /// - Parameter standard: what the rows that are there get, of which SQL has a literal.
+    static func addColumn(
+        _ column: String, _ type: String, standard: SQLiteValue = .null, to table: String
+    ) -> Self {
+        .init(
+            .addColumn, table,
+            "ALTER TABLE main.\(table.quotedName) ADD COLUMN \(column.quotedName) "
+                + "\(type)\(standard == .null ? "" : " DEFAULT \(standard.literal)")",
+            "Add the column \(column) to \(table).")
+    }
+
+    /// - Parameter sentence: nil where the new name is the one that the column keeps.
+    static func renameColumn(
+        _ column: String, to other: String, of table: String, _ sentence: String? = nil
+    ) -> Self {
+        .init(
+            .renameColumn, table,
+            "ALTER TABLE main.\(table.quotedName) RENAME COLUMN \(column.quotedName) TO \(other.quotedName)",
+            sentence ?? "Rename the column \(column) of \(table) to \(other).")
+    }
+
+    static func dropColumn(_ column: String, of table: String, rows: StoreScript.RowCount) -> Self {
+        .init(
+            .dropColumn, table, "ALTER TABLE main.\(table.quotedName) DROP COLUMN \(column.quotedName)",
+            "Drop the column \(column) of \(table).", rows: rows)
+    }
+
+    static func retypeColumns(_ retyping: ColumnAlteration.Retyping, of table: String) -> Self {
+        let types = retyping.columns.map { "\($0.name) to \($0.type)" }.joined(separator: ", ")
+        return .init(
+            .retypeColumns, table,
+            "UPDATE main.sqlite_master SET sql = \(retyping.sql.quotedLiteral) "
+                + "WHERE name = \(table.quotedLiteral) AND sql = \(retyping.before.quotedLiteral)",
+            "Change the type of \(types) in the text of \(table).")
+    }
+
+    /// The text of a table as SQLite itself would have written it.
+    static func respell(_ entry: Catalogue.Entry, as sql: String) -> Self {
+        .init(
+            .retypeColumns, entry.name,
+            "UPDATE main.sqlite_master SET sql = \(sql.quotedLiteral) "
+                + "WHERE name = \(entry.name.quotedLiteral) AND sql = \((entry.sql ?? "").quotedLiteral)",
+            "Spell the text of \(entry.name) as SQLite does.")
+    }
+
+    static func createIndex(_ index: IndexDefinition, rows: StoreScript.RowCount = 0) -> Self {
+        .init(.createIndex, index.table, index.sql, "Create the index \(index.name).", rows: rows)
+    }
+
+    package static func dropIndex(_ name: String, of table: String, _ sentence: String, rows: StoreScript.RowCount = 0)
+        -> Self
+    {
+        .init(.dropIndex, table, "DROP INDEX main.\(name.quotedName)", sentence, rows: rows)
+    }
+
+    static func createTrigger(_ trigger: TriggerDefinition) -> Self {
+        .init(.createTrigger, trigger.table, trigger.sql, "Make the trigger \(trigger.name).")
+    }
+
+    static func dropTrigger(_ trigger: Catalogue.Entry) -> Self {
+        .init(
+            .dropTrigger, trigger.tableName, "DROP TRIGGER main.\(trigger.name.quotedName)",
+            "Take the trigger \(trigger.name) away for the time being.")
+    }
+
+    /// An index or a trigger in its own words; nil for an index that belongs to a constraint.
+    static func putBack(_ entry: Catalogue.Entry, rows: StoreScript.RowCount = 0) -> Self? {
+        entry.sql.map { sql in
+            Self(
+                entry.kind == .index ? .createIndex : .createTrigger, entry.tableName, sql,
+                "Put the \(entry.kind.rawValue) \(entry.name) back.", rows: rows
+            ).holdingValues()
+        }
+    }
+}

@@ -1,5 +1,6 @@
+import MoultBasics
 import MoultModel
-import MoultSystem
+import MoultObjects
 
 /// The files and folders below a folder, twice: as programs see them, and as a power cut would leave them.
 ///
@@ -135,4 +136,156 @@ final class DiskModel {
 
 extension SurvivingWrites {
     fileprivate mutating func surviving(_ file: DiskFile) -> [UInt8] { file.surviving(&self) }
+}
+
+/// One folder of a ``DiskModel``: the names that programs see, and those that have surely reached the disk.
+final class DiskFolder {
+    enum Entry {
+        case file(DiskFile)
+        case folder(DiskFolder)
+    }
+
+    /// A name that was given or taken; the two halves of a rename have one number.
+    struct Change {
+        let number: Int
+        let name: String
+        let entry: Entry?
+    }
+
+    private(set) var entries: [String: Entry]
+    private var durable: [String: Entry]
+    private var pending: [Change] = []
+
+    init(_ entries: [String: Entry] = [:]) {
+        self.entries = entries
+        durable = entries
+    }
+
+    func set(_ name: String, _ entry: Entry?, number: Int) {
+        entries[name] = entry
+        pending.append(Change(number: number, name: name, entry: entry))
+    }
+
+    /// Everything that was done to the folder is durable, or only what `isIncluded` says.
+    ///
+    /// - Returns: the numbers of those changes, whose other halves are durable too.
+    @discardableResult
+    func synchronise(where isIncluded: (Change) -> Bool = { _ in true }) -> Set<Int> {
+        let done = pending.filter(isIncluded)
+        for change in done { durable[change.name] = change.entry }
+        pending.removeAll(where: isIncluded)
+        return Set(done.map(\.number))
+    }
+
+    /// Returns the entries that a power cut leaves: of what was not synchronised, any part.
+    func surviving(_ keeps: (_ change: Int) -> Bool) -> [String: Entry] {
+        var names = durable
+        for change in pending where keeps(change.number) { names[change.name] = change.entry }
+        return names
+    }
+
+    var subfolders: [DiskFolder] {
+        entries.values.compactMap { if case .folder(let folder) = $0 { folder } else { nil } }
+    }
+}
+
+/// One file of a ``DiskModel``: what was written to it, and what of that has surely reached the disk.
+final class DiskFile {
+    enum Change {
+        case write(offset: Int, bytes: [UInt8])
+        case truncate(size: Int)
+    }
+
+    private(set) var contents: [UInt8]
+    private var durable: [UInt8]
+    /// The changes since the last synchronisation, in order.
+    private var pending: [Change] = []
+
+    /// - Parameter isDurable: whether the contents have been on the disk for long.
+    init(_ contents: [UInt8] = [], isDurable: Bool = false) {
+        self.contents = contents
+        durable = isDurable ? contents : []
+        if !isDurable, !contents.isEmpty { pending = [.write(offset: 0, bytes: contents)] }
+    }
+
+    func apply(_ change: Change) {
+        contents.apply(change)
+        pending.append(change)
+    }
+
+    func synchronise() {
+        durable = contents
+        pending = []
+    }
+
+    /// Returns the contents that a power cut leaves: of what was not synchronised, any part, by sectors.
+    func surviving(_ survivors: inout SurvivingWrites) -> [UInt8] {
+        var bytes = durable
+        for change in pending {
+            switch change {
+            case .truncate:
+                if survivors.keeps() { bytes.apply(change) }
+            case .write(let offset, let new):
+                for piece in survivors.pieces(of: new, at: offset) { bytes.apply(piece) }
+            }
+        }
+        return bytes
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func apply(_ change: DiskFile.Change) {
+        switch change {
+        case .write(let offset, let new):
+            grow(to: offset + new.count)
+            replaceSubrange(offset..<(offset + new.count), with: new)
+        case .truncate(let size):
+            if size < count { removeLast(count - size) } else { grow(to: size) }
+        }
+    }
+
+    /// An array of zeros is copied whole; a lazy sequence of them is asked for each.
+    private mutating func grow(to size: Int) {
+        if count < size { append(contentsOf: [UInt8](repeating: 0, count: size - count)) }
+    }
+}
+
+/// Decides by a seed which unsynchronised changes survive a power cut.
+///
+/// With seed 0 nothing survives; with the next seeds, in turns, few, half and most of the changes.
+struct SurvivingWrites {
+    static let sectorSize = 512
+
+    private var generator: SeededGenerator
+    /// Of eight changes.
+    private let survivingEighths: UInt64
+
+    init(seed: UInt64) {
+        generator = SeededGenerator(seed: seed)
+        survivingEighths = seed == 0 ? 0 : [1, 4, 7][Int(seed % 3)]
+    }
+
+    mutating func keeps() -> Bool { generator.next() % 8 < survivingEighths }
+
+    /// A write as it reached the disk: whole, not at all, or some of its sectors.
+    mutating func pieces(of bytes: [UInt8], at offset: Int) -> [DiskFile.Change] {
+        guard survivingEighths > 0, generator.next() % 4 == 0 else {
+            return keeps() ? [.write(offset: offset, bytes: bytes)] : []
+        }
+        return sectors(of: bytes, at: offset).filter { _ in keeps() }
+    }
+
+    /// A write that was under way: at least one sector is missing, where it has more than one.
+    mutating func torn(_ bytes: [UInt8], at offset: Int) -> [DiskFile.Change] {
+        let all = sectors(of: bytes, at: offset)
+        guard !all.isEmpty else { return [] }
+        let missing = Int(generator.next() % UInt64(all.count))
+        return all.enumerated().filter { $0.offset != missing && generator.next() % 2 == 0 }.map(\.element)
+    }
+
+    private func sectors(of bytes: [UInt8], at offset: Int) -> [DiskFile.Change] {
+        stride(from: 0, to: bytes.count, by: Self.sectorSize).map { start in
+            .write(offset: offset + start, bytes: Array(bytes[start..<min(start + Self.sectorSize, bytes.count)]))
+        }
+    }
 }

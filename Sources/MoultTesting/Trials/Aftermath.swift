@@ -1,6 +1,6 @@
+import MoultBasics
 import MoultEngine
 import MoultModel
-import MoultSystem
 
 /// The checks of what must be true after a run, however it ended.
 ///

@@ -1,3 +1,6 @@
+import MoultBasics
+import MoultSQLite
+
 /// Kinds of migration × kinds of fault, with how many moments there are, how many were tried, and what was not kept.
 package struct FaultMatrix: Sendable {
     package var rows: [FaultRow]
@@ -40,5 +43,127 @@ package struct FaultMatrix: Sendable {
         let lines = table.map { "| " + $0.joined(separator: " | ") + " |" }
         let rule = "|" + String(repeating: " --- |", count: table.first?.count ?? 0)
         return ([lines.first ?? "", rule] + lines.dropFirst()).joined(separator: "\n")
+    }
+}
+
+/// The results of the trials of one kind of fault on one kind of migration.
+package struct FaultRow: Sendable, Hashable, Codable {
+    package let faultCase: String
+    /// The kind of fault, as a table's column is called.
+    package let fault: String
+    /// Faults there are to try.
+    package var moments = 0
+    /// Faults that were tried and met the run.
+    package var tried = 0
+    /// Faults that lay behind the end of the run, because it made other calls than the undisturbed one.
+    package var untouched = 0
+    /// After the fault the store was the old one, or one on the way; the others left the new one.
+    package var old = 0
+    /// The promises that were not kept, each with its fault.
+    package var broken: [String] = []
+    package var seconds = 0.0
+
+    package init(faultCase: String, fault: String) { (self.faultCase, self.fault) = (faultCase, fault) }
+
+    package var new: Int { tried - old - broken.count }
+    /// Faults of which it is known what becomes of them.
+    package var taken: Int { tried + untouched }
+    /// Whether these are all that there are.
+    package var isWhole: Bool { taken >= moments }
+
+    /// - Parameter last: the position of the new store among the states that a store may be in.
+    package mutating func add(_ outcome: Aftermath.Outcome, at number: Int, seed: UInt64, last: Int) {
+        switch outcome {
+        case .untouched: untouched += 1
+        case .kept(let state):
+            tried += 1
+            if state < last { old += 1 }
+        case .broken(let words):
+            tried += 1
+            broken.append("\(faultCase), \(fault) at \(number), seed \(seed): \(words)")
+        }
+    }
+}
+
+/// All trials of one kind of fault on one kind of migration: at moment 1, 2, 3 … until a run passes untouched.
+package struct FaultSeries {
+    package let ground: FaultGround
+    package let kind: Fault.Kind
+    private let seeds: [UInt64]
+
+    /// - Parameter seeds: for faults that leave something to chance, each moment is tried with each of them.
+    package init(_ ground: FaultGround, _ kind: Fault.Kind, seeds: [UInt64] = [0]) {
+        (self.ground, self.kind) = (ground, kind)
+        self.seeds = [.powerLoss, .tornSector, .clock].contains(kind) ? seeds : [0]
+    }
+
+    /// Every fault there is to try, in the order of the run.
+    package var faults: [Fault] {
+        let moments: [Int] =
+            switch kind {
+            case .memoryOnce, .memoryOn: Array(1..<(ground.allocations + 1))
+            case .clock: Array(1..<(ground.clockLooks + 1))
+            default: ground.operations.indices.filter { kind.meets(ground.operations[$0]) }.map { $0 + 1 }
+            }
+        return moments.flatMap { moment in seeds.map { Fault(kind, at: moment, seed: $0) } }
+    }
+
+    /// Tries the moments in a scattered order, the same each time.
+    ///
+    /// - Parameters:
+    ///   - earlier: what runs that ended early have tried, with the same seeds; this one continues there.
+    ///   - seconds: when they are over the series ends with what it has, but not without a trial.
+    ///   - limit: of broken promises, after which the series ends.
+    package func run(after earlier: FaultRow? = nil, seconds: Double = .infinity, limit: Int = 3) throws -> FaultRow {
+        var row = earlier ?? FaultRow(faultCase: ground.faultCase.name, fault: kind.rawValue)
+        let all = Self.scattered(faults)
+        row.moments = all.count
+        let clock = POSIXSystem()
+        let start = clock.monotonicNanoseconds
+        for (number, fault) in all.dropFirst(row.taken).enumerated() {
+            if number > 0 && clock.seconds(since: start) > seconds || row.broken.count >= limit { break }
+            let outcome = try FaultTrial(ground, fault).run()
+            row.add(outcome, at: fault.number, seed: fault.seed, last: ground.last)
+        }
+        row.seconds += clock.seconds(since: start)
+        return row
+    }
+
+    /// The golden section visits every part early.
+    private static func scattered(_ faults: [Fault]) -> [Fault] {
+        faults.enumerated().sorted {
+            (Double($0.offset) * 0.618_033_988_75).truncatingRemainder(dividingBy: 1)
+                < (Double($1.offset) * 0.618_033_988_75).truncatingRemainder(dividingBy: 1)
+        }.map(\.element)
+    }
+}
+
+/// One run with one fault, and everything that must be true after it.
+package struct FaultTrial {
+    private let ground: FaultGround
+    private let fault: Fault
+
+    package init(_ ground: FaultGround, _ fault: Fault) {
+        (self.ground, self.fault) = (ground, fault)
+    }
+
+    package func run() throws -> Aftermath.Outcome {
+        try ground.reset()
+        // A year back, or ten ahead.
+        let jump: Int64 = fault.seed % 2 == 0 ? -31_536_000 : 315_360_000
+        let clock = fault.kind == .clock ? TrialClock(jump: (look: fault.number, seconds: jump)) : TrialClock()
+        let disk = try ground.disk(fault, clock: clock)
+        if fault.kind.isOfMemory {
+            AllocationFaults.begin(failing: fault.number, staysOut: fault.kind == .memoryOn)
+        }
+        let result = try disk.run { try ground.faultCase.run(ground.store, $0) }
+        let allocations = fault.kind.isOfMemory ? AllocationFaults.end() : 0
+        let hasMet =
+            fault.kind.isOfMemory
+            ? allocations >= fault.number : fault.kind == .clock ? clock.count >= fault.number : disk.hasMet
+        guard hasMet else { return .untouched }
+        if disk.filesLeftOpen != 0 { return .broken("\(disk.filesLeftOpen) files stay open") }
+        let ending = fault.kind.isDeath ? .died : Aftermath.Ending(result)
+        return try Aftermath(ground, faultPersists: fault.kind.persists).outcome(of: ending)
     }
 }

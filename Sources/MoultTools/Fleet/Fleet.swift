@@ -1,10 +1,9 @@
+import Moult
+import MoultBasics
 import MoultEngine
-import MoultFleet
 import MoultModel
 import MoultModelFiles
-import MoultReport
-import MoultSystem
-import MoultTransform
+import MoultObjects
 import Synchronization
 
 /// The stores of a manifest, and what is done on each, in a process of its own.

@@ -1,8 +1,7 @@
+import Moult
+import MoultBasics
 import MoultEngine
-import MoultFleet
 import MoultModel
-import MoultReport
-import MoultSystem
 
 extension FleetStatus {
     /// Reads the results of a run.
@@ -107,5 +106,99 @@ extension FleetStatus {
                         """))
         }
         return lines
+    }
+}
+
+extension FleetStatus {
+    /// The status as one HTML page that needs nothing else: no script, no file, no address.
+    package func page(at time: Timestamp) -> String {
+        let total = max(stores, 1)
+        let bars = FleetResult.State.allCases.compactMap { state -> String? in
+            guard let count = counts[state], count > 0 else { return nil }
+            let part = Quantity.decimal(Double(count) / Double(total) * 100, places: 3)
+            return
+                "<span class=\"\(state.rawValue)\" style=\"width:\(part)%\" title=\"\(state.rawValue): \(count)\"></span>"
+        }
+        var numbers = FleetResult.State.allCases.compactMap { state in
+            counts[state].map { (state.rawValue, Quantity.count($0)) }
+        }
+        numbers += [("waiting", Quantity.count(waiting)), ("running", Quantity.count(running))]
+        numbers += leftOut.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+            ("left out: \($0.key.rawValue)", Quantity.count($0.value))
+        }
+        if let throughput { numbers.append(("stores a second", Quantity.decimal(throughput, places: 1))) }
+        if let timeLeft, waiting > 0 { numbers.append(("time left", Quantity.duration(timeLeft))) }
+        numbers.append(("rows", Quantity.count(rows)))
+        let causeRows = causes.map { cause in
+            [
+                cause.state.rawValue, cause.code, Quantity.count(cause.count), cause.message, cause.example.path,
+                cause.remedy.text(),
+            ]
+        }
+        let slowRows = slowest.map { result in
+            [
+                result.path, Quantity.duration(result.seconds), result.state.rawValue,
+                Quantity.bytes(Int(clamping: result.memory)), result.host,
+            ]
+        }
+        let shardRows = shards.prefix(1_000).map { shard in
+            [
+                String(shard.index), Quantity.count(shard.stores), Quantity.count(shard.finished),
+                Quantity.count(shard.failures), shard.isRunning ? "running" : "",
+                shard.canary.map { "\($0.state.rawValue), \($0.failures) of \($0.stores) failed" } ?? "",
+            ]
+        }
+        return """
+            <!doctype html>
+            <html lang="en"><head><meta charset="utf-8"><title>Fleet \(manifest.fleet.escaped)</title>
+            <meta name="viewport" content="width=device-width"><style>\(Self.style)</style></head><body>
+            <h1>moult \(verb.escaped), fleet \(manifest.fleet.escaped)</h1>
+            <p>\(Quantity.count(finished)) of \(Quantity.count(stores)) stores are finished, \(Quantity.count(failures)) of \
+            them failed. To \(manifest.target.escaped). Planned \(manifest.plannedAt.escaped); this page is of \(time.iso8601).</p>
+            <div class="bar">\(bars.joined())</div>
+            \(Self.table([], numbers.map { [$0.0, $0.1] }))
+            <h2>Failures by cause</h2>
+            \(Self.table(["state", "cause", "stores", "what", "for example", "next"], causeRows))
+            <h2>Slowest</h2>
+            \(Self.table(["store", "time", "state", "memory", "host"], slowRows))
+            <h2>Shards</h2>
+            \(Self.table(["shard", "stores", "finished", "failed", "", "canary"], Array(shardRows)))
+            </body></html>
+
+            """
+    }
+
+    private static func table(_ titles: [String], _ rows: [[String]]) -> String {
+        if rows.isEmpty { return "<p>None.</p>" }
+        let head = titles.isEmpty ? "" : "<tr>" + titles.map { "<th>\($0.escaped)</th>" }.joined() + "</tr>"
+        let body = rows.map { "<tr>" + $0.map { "<td>\($0.escaped)</td>" }.joined() + "</tr>" }
+        return "<table>\(head)\(body.joined(separator: "\n"))</table>"
+    }
+
+    private static let style = """
+        body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:70em;padding:0 1em}\
+        table{border-collapse:collapse}td,th{text-align:left;padding:.2em .8em .2em 0;vertical-align:top;\
+        overflow-wrap:anywhere}tr{border-bottom:1px solid #8883}.bar{display:flex;height:1.2em;background:#8883}\
+        .bar span{background:#c33}.bar .done{background:#2a7}.bar .rolledBack{background:#37a}\
+        .bar .findings{background:#b80}@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}}
+        """
+}
+
+extension String {
+    /// As text of a page.
+    fileprivate var escaped: String {
+        var text = ""
+        for scalar in unicodeScalars {
+            switch scalar {
+            case "&": text += "&amp;"
+            case "<": text += "&lt;"
+            case ">": text += "&gt;"
+            case "\"": text += "&quot;"
+            // What steers a reader's eye is spelled out.
+            case _ where String(scalar).steersTerminal: text += "\\u{\(String(scalar.value, radix: 16))}"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
+import MoultBasics
 import MoultModel
-import MoultSystem
 import MoultTesting
 
 /// Processes that are killed, that are stopped, and that meet each other.

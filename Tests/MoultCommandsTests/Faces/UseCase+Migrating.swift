@@ -1,5 +1,6 @@
 import Foundation
 import Moult
+import MoultBasics
 import MoultModel
 import TestSupport
 import Testing

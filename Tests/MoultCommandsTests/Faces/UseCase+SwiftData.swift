@@ -1,6 +1,6 @@
 import Foundation
 import Moult
-import MoultModel
+import MoultBasics
 import TestSupport
 import Testing
 

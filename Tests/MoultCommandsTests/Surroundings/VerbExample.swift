@@ -14,7 +14,7 @@ struct VerbExample: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { command }
 
-    /// `browse` serves its page until it is stopped; MoultBrowseTests start it.
+    /// `browse` serves its page until it is stopped; MoultToolsTests start it.
     static let all: [VerbExample] = Verb.all.filter { $0.name != "browse" }.flatMap(\.leaves).flatMap { words, verb in
         verb.examples.map { VerbExample(verb: words.joined(separator: " "), command: $0) }
     }

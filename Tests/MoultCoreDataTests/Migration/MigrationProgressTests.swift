@@ -1,6 +1,5 @@
 import Foundation
 import MoultModel
-import MoultSystem
 import Synchronization
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
+import MoultBasics
 import MoultCoreData
 import MoultModel
-import MoultSystem
-import MoultTransform
+import MoultObjects
 import Synchronization
 import TestSupport
 import Testing

@@ -1,3 +1,4 @@
+import MoultBasics
 import MoultData
 import MoultModel
 import Synchronization
@@ -25,7 +26,7 @@ import Testing
     }
 
     private func refusal(_ store: VersionedStore, _ plan: any SchemaMigrationPlan.Type) throws
-        -> MoultModel.MigrationError
+        -> MoultBasics.MigrationError
     {
         let before = try store.sql(".sha3sum --schema")
         let error = try #require(throws: SwiftDataError.self) { try store.open(LossV2.self, plan) { _ in } }
@@ -38,7 +39,7 @@ import Testing
         isAnswered: Bool
     ) throws {
         let plan: any SchemaMigrationPlan.Type = isAnswered ? FilledAndAnswered.self : FilledAlone.self
-        let error = try #require(throws: MoultModel.MigrationError.self) { try plan.validate() }
+        let error = try #require(throws: MoultBasics.MigrationError.self) { try plan.validate() }
         #expect(error.code == .stagesInvalid)
         #expect(error.place == "Habit.target")
         #expect(error.message.contains("no code can read the old values"), "\(error.message)")

@@ -1,3 +1,4 @@
+import MoultBasics
 import MoultData
 import MoultModel
 import TestSupport

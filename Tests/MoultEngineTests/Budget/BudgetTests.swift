@@ -1,8 +1,8 @@
 import Foundation
+import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultStore
-import MoultSystem
 import Synchronization
 import TestSupport
 import Testing

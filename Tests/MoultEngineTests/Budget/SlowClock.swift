@@ -1,4 +1,3 @@
-import MoultSystem
 import Synchronization
 import TestSupport
 

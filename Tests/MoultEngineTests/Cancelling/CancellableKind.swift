@@ -1,11 +1,10 @@
 import FaultCases
+import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultPlan
 import MoultStore
-import MoultSystem
-import MoultTransform
 import TestSupport
 import Testing
 

@@ -3,7 +3,6 @@ import MoultModel
 import MoultObjects
 import MoultPlan
 import MoultStore
-import MoultSystem
 import TestSupport
 import Testing
 

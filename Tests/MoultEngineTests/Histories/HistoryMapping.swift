@@ -1,6 +1,6 @@
 import MoultModel
+import MoultObjects
 import MoultPlan
-import MoultTransform
 
 /// A mapping model on one edge of a history: what inference would do, with some attributes computed another way and
 /// now and then a policy.

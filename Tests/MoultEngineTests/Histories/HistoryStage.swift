@@ -1,7 +1,6 @@
 import MoultModel
 import MoultObjects
 import MoultPlan
-import MoultTransform
 
 /// Code of an app on one edge of a history: before the edge, after it, or both.
 struct HistoryStage {

@@ -1,5 +1,5 @@
+import MoultObjects
 import MoultPlan
-import MoultTransform
 
 extension ModelHistory {
     /// The app's code: what the edges of its stages and mapping models do beside the changes of the model.

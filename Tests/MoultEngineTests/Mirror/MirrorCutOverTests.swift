@@ -1,6 +1,7 @@
 import Foundation
+import MoultBasics
+import MoultCare
 import MoultEngine
-import MoultMirror
 import MoultModel
 import MoultStore
 import TestSupport

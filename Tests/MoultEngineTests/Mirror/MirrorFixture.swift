@@ -1,6 +1,6 @@
 import Foundation
+import MoultCare
 import MoultEngine
-import MoultMirror
 import MoultModel
 import MoultObjects
 import MoultStore

@@ -1,4 +1,5 @@
 import Foundation
+import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultStore

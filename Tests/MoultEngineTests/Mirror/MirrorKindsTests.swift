@@ -1,11 +1,11 @@
 import Foundation
+import MoultBasics
+import MoultCare
 import MoultEngine
-import MoultMirror
 import MoultModel
 import MoultObjects
 import MoultPlan
 import MoultStore
-import MoultTransform
 import TestSupport
 import Testing
 

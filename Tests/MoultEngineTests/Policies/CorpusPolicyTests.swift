@@ -1,9 +1,9 @@
 import Foundation
 import MoultModel
 import MoultModelFiles
+import MoultObjects
 import MoultPlan
 import MoultStore
-import MoultTransform
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import MoultModel
+import MoultObjects
 import MoultStore
-import MoultTransform
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
+import MoultBasics
 import MoultModel
-import MoultTransform
+import MoultObjects
 import TestSupport
 import Testing
 

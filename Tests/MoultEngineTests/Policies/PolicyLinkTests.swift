@@ -1,8 +1,8 @@
 import Foundation
 import MoultModel
+import MoultObjects
 import MoultPlan
 import MoultStore
-import MoultTransform
 import TestSupport
 import Testing
 

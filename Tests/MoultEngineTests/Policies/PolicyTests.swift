@@ -1,6 +1,6 @@
 import Foundation
 import MoultModel
-import MoultTransform
+import MoultObjects
 import TestSupport
 import Testing
 

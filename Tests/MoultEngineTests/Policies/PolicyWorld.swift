@@ -1,8 +1,9 @@
 import Foundation
+import MoultBasics
 import MoultModel
+import MoultObjects
 import MoultPlan
 import MoultStore
-import MoultTransform
 import TestSupport
 import Testing
 

@@ -1,5 +1,4 @@
 import Foundation
-import MoultModel
 import MoultStore
 import TestSupport
 import Testing

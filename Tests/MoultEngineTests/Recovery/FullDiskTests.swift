@@ -1,10 +1,10 @@
 import Foundation
+import Moult
+import MoultBasics
 import MoultModel
 import MoultPlan
-import MoultReport
 import MoultSQLite
 import MoultStore
-import MoultSystem
 import TestSupport
 import Testing
 

@@ -3,8 +3,6 @@ import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultStore
-import MoultSystem
-import MoultTransform
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import MoultModel
+import MoultBasics
 
 extension Remedy {
     /// Whether an action is to be called with the model that a person names.

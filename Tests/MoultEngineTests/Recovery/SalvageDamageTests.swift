@@ -1,6 +1,6 @@
 import Foundation
+import MoultBasics
 import MoultModel
-import MoultSystem
 import TestSupport
 import Testing
 

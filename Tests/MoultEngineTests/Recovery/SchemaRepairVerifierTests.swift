@@ -1,5 +1,5 @@
 import Foundation
-import MoultModel
+import MoultBasics
 import MoultSQLite
 import MoultVerify
 import TestSupport

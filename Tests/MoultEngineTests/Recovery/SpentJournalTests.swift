@@ -1,8 +1,8 @@
 import Foundation
+import MoultBasics
 import MoultCare
 import MoultEngine
 import MoultModel
-import MoultSystem
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import Foundation
+import MoultBasics
 import MoultModel
 import MoultStore
-import MoultSystem
 import TestSupport
 import Testing
 

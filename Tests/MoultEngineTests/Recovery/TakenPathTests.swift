@@ -1,14 +1,13 @@
 import Foundation
+import MoultBasics
 import MoultModel
 import MoultPlan
 import MoultStore
-import MoultSystem
 import TestSupport
 import Testing
 
 @testable import MoultCare
 @testable import MoultEngine
-@testable import MoultMirror
 
 /// What another process makes at a new path in the very moment in which something is to get that name stays.
 struct TakenPathTests {

@@ -1,11 +1,10 @@
 import Foundation
-import MoultMirror
+import MoultBasics
+import MoultCare
 import MoultModel
 import MoultObjects
 import MoultPlan
 import MoultStore
-import MoultSystem
-import MoultTransform
 import Synchronization
 import TestSupport
 import Testing

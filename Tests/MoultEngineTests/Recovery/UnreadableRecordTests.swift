@@ -1,8 +1,8 @@
 import Foundation
+import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultStore
-import MoultSystem
 import TestSupport
 import Testing
 

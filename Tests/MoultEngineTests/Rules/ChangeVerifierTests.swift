@@ -1,7 +1,8 @@
+import MoultBasics
 import MoultModel
+import MoultObjects
 import MoultSQLite
 import MoultStore
-import MoultTransform
 import TestSupport
 import Testing
 

@@ -1,9 +1,10 @@
 import Foundation
+import MoultBasics
 import MoultEngine
 import MoultModel
+import MoultObjects
 import MoultSQLite
 import MoultStore
-import MoultTransform
 import TestSupport
 import Testing
 

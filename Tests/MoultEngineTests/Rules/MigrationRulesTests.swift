@@ -1,6 +1,7 @@
+import MoultBasics
 import MoultEngine
 import MoultModel
-import MoultTransform
+import MoultObjects
 import TestSupport
 import Testing
 

@@ -1,9 +1,9 @@
 import Foundation
+import MoultBasics
 import MoultEngine
 import MoultModel
+import MoultObjects
 import MoultStore
-import MoultSystem
-import MoultTransform
 import TestSupport
 import Testing
 

@@ -1,11 +1,9 @@
 import Foundation
+import Moult
 import MoultEngine
 import MoultModel
 import MoultObjects
-import MoultReport
 import MoultStore
-import MoultSystem
-import MoultTransform
 import TestSupport
 import Testing
 

@@ -1,10 +1,9 @@
 import Foundation
+import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultStore
-import MoultSystem
-import MoultTransform
 import Synchronization
 import TestSupport
 import Testing

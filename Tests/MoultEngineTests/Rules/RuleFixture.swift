@@ -1,8 +1,8 @@
 import Foundation
 import MoultEngine
 import MoultModel
+import MoultObjects
 import MoultStore
-import MoultTransform
 import TestSupport
 import Testing
 

@@ -1,8 +1,7 @@
 import Foundation
+import MoultBasics
 import MoultModel
-import MoultPages
 import MoultSQLite
-import MoultSystem
 import TestSupport
 import Testing
 

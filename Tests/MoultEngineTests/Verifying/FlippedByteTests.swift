@@ -1,9 +1,9 @@
 import Foundation
+import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultSQLite
 import MoultStore
-import MoultSystem
 import Synchronization
 import TestSupport
 import Testing

@@ -8,7 +8,6 @@ import Testing
 
 @testable import MoultCare
 @testable import MoultEngine
-@testable import MoultMirror
 
 /// What each statement costs, in steps of SQLite's virtual machine, on a store and on one with four times as much of
 /// everything: no more than four times and a half the steps, whatever indexes the store lacks.

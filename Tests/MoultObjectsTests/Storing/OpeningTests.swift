@@ -1,6 +1,6 @@
 import Foundation
+import MoultBasics
 import MoultModel
-import MoultPropertyList
 import MoultStore
 import TestSupport
 import Testing

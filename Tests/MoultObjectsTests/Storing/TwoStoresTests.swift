@@ -1,7 +1,6 @@
 import Foundation
 import MoultModel
 import MoultStore
-import MoultSystem
 import TestSupport
 import Testing
 

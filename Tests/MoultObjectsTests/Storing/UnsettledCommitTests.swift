@@ -1,6 +1,6 @@
+import MoultBasics
 import MoultModel
 import MoultSQLite
-import MoultSystem
 import Synchronization
 import TestSupport
 import Testing

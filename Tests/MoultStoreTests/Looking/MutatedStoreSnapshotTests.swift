@@ -1,9 +1,9 @@
 import Foundation
+import MoultBasics
 import MoultModel
 import MoultPlan
 import MoultSQLite
 import MoultStore
-import MoultSystem
 import TestSupport
 import Testing
 

@@ -1,4 +1,3 @@
-import MoultModel
 import MoultStore
 import TestSupport
 

@@ -1,8 +1,8 @@
 import Foundation
+import MoultBasics
 import MoultModel
 import MoultModelFiles
 import MoultPlan
-import MoultPropertyList
 import MoultSQLite
 import MoultStore
 import TestSupport

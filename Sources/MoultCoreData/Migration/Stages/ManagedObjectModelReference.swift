@@ -1,4 +1,5 @@
 import Foundation
+import MoultBasics
 import MoultModel
 
 /// A version of a model and the checksum that it was released with: `NSManagedObjectModelReference`.

@@ -1,7 +1,7 @@
+import MoultBasics
 import MoultModel
 import MoultObjects
 import MoultPlan
-import MoultTransform
 
 /// The versions that stages go through, in order, and what is registered for the edges between them.
 struct StageChain {

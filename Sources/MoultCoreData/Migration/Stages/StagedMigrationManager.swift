@@ -1,8 +1,7 @@
 import Foundation
+import MoultBasics
 import MoultModel
 import MoultObjects
-import MoultSystem
-import MoultTransform
 import Synchronization
 
 /// The stages that bring stores of any released version to the newest: `NSStagedMigrationManager`.

@@ -1,7 +1,5 @@
-import MoultModel
 import MoultObjects
 import MoultPlan
-import MoultTransform
 
 /// One step of a migration between two versions: code that changes the objects of the new version.
 ///

@@ -1,4 +1,4 @@
-import MoultModel
+import MoultBasics
 
 extension VersionRegistry {
     /// The migrations that lead from one version to a later one: fewest first, over registered ones and neighbours, of

@@ -1,12 +1,12 @@
 import Foundation
+import Moult
+import MoultBasics
 import MoultEngine
 import MoultModel
+import MoultObjects
 import MoultPlan
-import MoultReport
 import MoultSQLite
 import MoultStore
-import MoultSystem
-import MoultTransform
 
 /// The version of a store, compared with a target version.
 public struct StoreVersionStatus: Sendable, Hashable {

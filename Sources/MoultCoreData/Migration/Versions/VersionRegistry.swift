@@ -1,7 +1,8 @@
 import Foundation
+import MoultBasics
 import MoultModel
+import MoultObjects
 import MoultPlan
-import MoultTransform
 
 /// Every released version of an app's data by its semantic number, and the migrations between them.
 ///

@@ -114,3 +114,116 @@ extension Predicate.Options {
         return isEmpty ? "" : "[" + letters.filter { contains($0.0) }.map(\.1).joined() + "]"
     }
 }
+
+/// The spelling of words and strings in the format language.
+enum FormatWord {
+    /// Words that cannot name a property in an expression without `#`.
+    static let keywords: Set<String> = [
+        "and", "or", "in", "not", "all", "any", "some", "none", "like", "matches", "contains", "beginswith", "endswith",
+        "between", "null", "nil", "self", "true", "yes", "false", "no", "truepredicate", "falsepredicate",
+    ]
+
+    /// The words that Foundation reserves, which a printed key path spells with `#`; the parser takes those that are
+    /// no keywords as names too, because people write `size > 1`.
+    private static let reserved = keywords.union([
+        "first", "last", "size", "anykey", "subquery", "fetch", "cast", "caseinsensitive", "ci",
+    ])
+
+    static func escaped(_ path: String) -> String {
+        path.split(separator: ".", omittingEmptySubsequences: false)
+            .map { reserved.contains($0.lowercased()) ? "#" + $0 : String($0) }.joined(separator: ".")
+    }
+
+    static func quoted(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": result += "\\" + String(scalar)
+            case "\n": result += "\\n"
+            case "\r": result += "\\r"
+            case "\t": result += "\\t"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
+}
+
+extension Expression {
+    /// Reads an expression in Core Data's format language, such as `canonical:(name)`, `pages.@count` or `%K + %d`.
+    ///
+    /// - Parameter arguments: one for each placeholder, in their order.
+    /// - Throws: `MigrationError` with code `invalidPredicate`, whose place is the number of the Unicode scalar at
+    ///   fault, from 0; for arguments of a wrong number or kind too.
+    public init(parsing text: String, arguments: [FormatArgument] = []) throws(MigrationError) {
+        var parser = try FormatParser(text, arguments)
+        self = try parser.whole { (parser) throws(MigrationError) in try parser.expression() }
+    }
+
+    /// The text as Core Data prints it, which is what a version hash takes in; unchanged where it is not understood.
+    package static func canonicalFormat(_ text: String) -> String {
+        (try? Expression(parsing: text))?.format ?? text
+    }
+}
+
+extension Predicate {
+    /// Reads a predicate in Core Data's format language, such as `name BEGINSWITH[cd] %@ AND size > 0`.
+    ///
+    /// - Parameter arguments: one for each placeholder, in their order.
+    /// - Throws: as ``Expression/init(parsing:arguments:)``.
+    public init(parsing text: String, arguments: [FormatArgument] = []) throws(MigrationError) {
+        var parser = try FormatParser(text, arguments)
+        self = try parser.whole { (parser) throws(MigrationError) in try parser.predicate() }
+    }
+
+    /// The text as Core Data prints it, which is what a version hash takes in; unchanged where it is not understood.
+    package static func canonicalFormat(_ text: String) -> String {
+        (try? Predicate(parsing: text))?.format ?? text
+    }
+}
+
+/// The argument for a placeholder of a format: a value for `%@`, `%d`, `%f` and so on, the path of a property for `%K`.
+public enum FormatArgument: Sendable, Hashable {
+    /// A `.string` does for `%K` too.
+    case value(ExpressionValue)
+    case keyPath(String)
+
+    private static let integers: Set<String> = ["d", "D", "i", "u", "U", "x", "X", "o", "O", "c", "C"]
+    private static let reals: Set<String> = ["f", "F", "e", "E", "g", "G", "a", "A"]
+    private static let sizes: Set<String> = ["", "h", "hh", "l", "ll", "q", "L", "z", "t", "j"]
+
+    /// - Parameter conversion: what stands behind the `%`, such as `@`, `K`, `ld`, `f`.
+    static func isKnown(_ conversion: String) -> Bool {
+        let kind = String(conversion.suffix(1))
+        guard integers.contains(kind) || reals.contains(kind) else { return ["@", "K", "s"].contains(conversion) }
+        return sizes.contains(String(conversion.dropLast()))
+    }
+
+    /// The token that the argument is in place of a placeholder.
+    func token(for conversion: String, at place: Int) throws(MigrationError) -> FormatLexer.Token {
+        switch (self, String(conversion.suffix(1))) {
+        case (.keyPath(let path), "K"), (.value(.string(let path)), "K"):
+            guard path.split(separator: ".", omittingEmptySubsequences: false).allSatisfy(FormatLexer.isName) else {
+                throw .format("%K stands for \"\(path)\", which is not a key path", at: place)
+            }
+            return .path(path)
+        case (.value(let value), "@"): return .constant(value)
+        case (.value(.string(let text)), "s"): return .constant(.string(text))
+        case (.value(.integer(let number)), let kind) where Self.integers.contains(kind):
+            return .constant(.integer(number))
+        case (.value(.boolean(let flag)), let kind) where Self.integers.contains(kind):
+            return .constant(.integer(flag ? 1 : 0))
+        case (.value(.real(let number)), let kind) where Self.reals.contains(kind): return .constant(.real(number))
+        case (.value(.integer(let number)), let kind) where Self.reals.contains(kind):
+            return .constant(.real(Double(number)))
+        default: throw .format("%\(conversion) cannot stand for \(description)", at: place)
+        }
+    }
+
+    private var description: String {
+        switch self {
+        case .value(let value): value.format
+        case .keyPath(let path): "the key path \(path)"
+        }
+    }
+}

@@ -93,3 +93,104 @@ public indirect enum Predicate: Sendable, Hashable {
         public static let localeSensitive = Options(rawValue: 8)
     }
 }
+
+extension Predicate.Operator {
+    /// Whether the operator holds between two values (``Predicate/holds(for:variables:in:)`` says when).
+    ///
+    /// - Throws: `MigrationError` with code `invalidPredicate` for values that it cannot compare.
+    package func holds(
+        _ left: ExpressionValue, _ right: ExpressionValue, _ options: Predicate.Options = []
+    ) throws(MigrationError) -> Bool {
+        switch self {
+        case .equal: return try isComparable(left, right) && left.equals(right, options)
+        case .notEqual: return try isComparable(left, right) && !left.equals(right, options)
+        case .lessThan: return try ordered(left, right, options) { $0 < 0 }
+        case .lessThanOrEqual: return try ordered(left, right, options) { $0 <= 0 }
+        case .greaterThan: return try ordered(left, right, options) { $0 > 0 }
+        case .greaterThanOrEqual: return try ordered(left, right, options) { $0 >= 0 }
+        case .in: return try contains(right, left, options)
+        case .contains: return try contains(left, right, options)
+        case .between: return try isBetween(left, right, options)
+        case .matches, .like, .beginsWith, .endsWith:
+            if left.isNull || right.isNull { return false }
+            guard let left = left.text, let right = right.text else { throw mismatch(left, right) }
+            return try holds(text: left, right, options)
+        }
+    }
+
+    /// The operators between two texts.
+    private func holds(
+        text: String, _ pattern: String, _ options: Predicate.Options
+    ) throws(MigrationError) -> Bool {
+        switch self {
+        case .matches: try RegularExpression.cached(pattern, options).matches(text)
+        case .like: LikePattern(pattern, options).matches(text)
+        case .beginsWith: text.folded(options).utf8.starts(with: pattern.folded(options).utf8)
+        case .endsWith: text.folded(options).utf8.reversed().starts(with: pattern.folded(options).utf8.reversed())
+        default: false
+        }
+    }
+
+    /// A collection is compared with nothing, which is easily forgotten: `ANY` and `ALL` go through its elements.
+    private func isComparable(_ left: ExpressionValue, _ right: ExpressionValue) throws(MigrationError) -> Bool {
+        guard left.kind != .collection, right.kind != .collection else { throw mismatch(left, right) }
+        return true
+    }
+
+    private func ordered(
+        _ left: ExpressionValue, _ right: ExpressionValue, _ options: Predicate.Options, _ test: (Int) -> Bool
+    ) throws(MigrationError) -> Bool {
+        if left.kind == .collection || right.kind == .collection { throw mismatch(left, right) }
+        if left.isNull || right.isNull { return false }
+        guard left.kind == right.kind, left.kind != .object else { throw mismatch(left, right) }
+        return test(ExpressionValue.ordering(left, right, options).rawValue)
+    }
+
+    private func contains(
+        _ whole: ExpressionValue, _ part: ExpressionValue, _ options: Predicate.Options
+    ) throws(MigrationError) -> Bool {
+        switch whole {
+        case .collection(let elements):
+            guard part.kind != .collection else { throw mismatch(whole, part) }
+            return elements.contains { $0.equals(part, options) }
+        default:
+            if whole.isNull || part.isNull { return false }
+            guard let whole = whole.text, let part = part.text else { throw mismatch(whole, part) }
+            return whole.folded(options).utf8.contains(part.folded(options).utf8)
+        }
+    }
+
+    private func isBetween(
+        _ value: ExpressionValue, _ range: ExpressionValue, _ options: Predicate.Options
+    ) throws(MigrationError) -> Bool {
+        guard case .collection(let bounds) = range, bounds.count == 2 else {
+            throw .predicate(
+                "BETWEEN needs a lower and an upper bound.", remedy: "Write them as a list, such as {1, 10}.")
+        }
+        let isAbove = try Self.greaterThanOrEqual.holds(value, bounds[0], options)
+        let isBelow = try Self.lessThanOrEqual.holds(value, bounds[1], options)
+        return isAbove && isBelow
+    }
+
+    private func mismatch(_ left: ExpressionValue, _ right: ExpressionValue) -> MigrationError {
+        let hasCollection = [left.kind, right.kind].contains(.collection)
+        return .predicate(
+            "\(symbol) cannot compare \(left.kind.name) with \(right.kind.name).",
+            remedy: hasCollection
+                ? "Put ANY or ALL before a to-many key path, or compare its @count."
+                : "Compare values of one kind, or convert one with CAST.")
+    }
+}
+
+extension String.UTF8View {
+    /// Whether the bytes of `part` stand somewhere in these; the empty text stands everywhere.
+    fileprivate func contains(_ part: String.UTF8View) -> Bool {
+        guard let first = part.first else { return true }
+        var rest = self[...]
+        while let start = rest.firstIndex(of: first) {
+            if rest[start...].starts(with: part) { return true }
+            rest = rest[start...].dropFirst()
+        }
+        return false
+    }
+}

@@ -1,0 +1,233 @@
+import MoultBasics
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+/// A report on one store: its version, its metadata, its objects and its findings.
+package struct InspectReport: Sendable {
+    private let snapshot: StoreSnapshot
+    private let recognition: StoreRecognition
+    private let names: [String]
+    private let counts: [(key: String, value: Int64?)]
+    /// The rows of the tables of history.
+    private let history: [String: Int64]
+    private let withValues: Bool
+
+    /// Looks at a store without changing it.
+    ///
+    /// - Parameters:
+    ///   - versions: those that the store may be of; empty to use the model inside it.
+    ///   - withValues: whether the entries that an app keeps in the metadata are shown with their values.
+    /// - Throws: what looking at a file that is no store throws.
+    package init(of store: String, in versions: ModelVersions, withValues: Bool = false) throws {
+        // Before any connection is open, whose locks reading the file would undo.
+        let header = try? POSIXSystem().read(store, prefix: 100)
+        self = try StoreProbe.read(store) { probe in
+            let snapshot = try StoreSnapshot(probe.connection, header: header)
+            let recognition = try StoreRecognition(of: snapshot, in: versions)
+            let counts = try snapshot.objectCounts(of: recognition.model, over: probe.connection)
+            let history = try snapshot.historyRows(over: probe.connection)
+            return Self(
+                snapshot, recognition, in: versions, counts: counts, history: history, withValues: withValues)
+        }
+    }
+
+    private init(
+        _ snapshot: StoreSnapshot, _ recognition: StoreRecognition, in versions: ModelVersions,
+        counts: [String: Int64?], history: [String: Int64], withValues: Bool
+    ) {
+        self.withValues = withValues
+        self.history = history
+        self.snapshot = snapshot
+        self.recognition = recognition
+        names = recognition.position.map { versions.versions[$0].names } ?? []
+        self.counts = counts.sorted { $0.key.precedesInByteOrder($1.key) }
+    }
+
+    /// The name of the store's version; nil if it is of none.
+    package var versionName: String? { names.first }
+    /// `NSStoreUUID`.
+    package var uuid: String { snapshot.metadata.uuid }
+    /// The level of the framework that wrote the store; nil if the metadata do not say.
+    package var framework: Int? { snapshot.metadata.framework }
+    /// Objects by entity, without those of sub-entities; an entity is missing if its objects cannot be counted.
+    package var rowCounts: [String: Int64] {
+        Dictionary(counts.compactMap { name, rows in rows.map { (name, $0) } }, uniquingKeysWith: { first, _ in first })
+    }
+    package var findings: [Finding] { snapshot.findings + recognition.findings }
+
+    package var document: JSONValue {
+        [
+            "format": 1, "version": version,
+            "entities": .array(
+                counts.map { ["name": .string($0.key), "rows": $0.value.map(JSONValue.integer) ?? .null] }),
+            "framework": snapshot.metadata.framework.map { JSONValue($0) } ?? .null,
+            "uuid": .string(snapshot.metadata.uuid),
+            "metadata": metadata,
+            "history": JSONValue(sorted: history.mapValues(JSONValue.integer)),
+            "cloudKitTables": JSONValue(snapshot.cloudKitTables),
+            "alteredInPlace": JSONValue(snapshot.tablesAlteredInPlace),
+            "hasModelCache": .bool(snapshot.modelCache != nil), "file": file,
+            "findings": .array(findings.map(\.document)),
+        ]
+    }
+
+    /// The whole property list; of an app's own entries the keys alone unless values were asked for.
+    private var metadata: JSONValue {
+        let own = snapshot.metadata.applicationEntries
+        var entries: [String: JSONValue] = [:]
+        for (key, value) in snapshot.metadata.entries {
+            entries[key] = withValues || own[key] == nil ? value.document : .null
+        }
+        return JSONValue(sorted: entries)
+    }
+
+    private var version: JSONValue {
+        [
+            "name": JSONValue(names.first), "names": JSONValue(names),
+            "recognisedBy": .string(recognition.basis.rawValue),
+            "identifiers": JSONValue(snapshot.metadata.versionIdentifiers),
+            "configuration": JSONValue(recognition.configuration),
+            "hashes": JSONValue(sorted: snapshot.hashes.entities.mapValues { .string($0.base64) }),
+            "checksum": .string(snapshot.hashes.checksum.base64), "digest": .string(snapshot.hashes.digest.base64),
+        ]
+    }
+
+    private var file: JSONValue {
+        [
+            "size": .integer(snapshot.file.size), "pageSize": .integer(snapshot.file.pageSize),
+            "freePages": .integer(snapshot.file.freePages), "autoVacuum": .integer(snapshot.file.autoVacuum),
+            "journalMode": .string(snapshot.file.journalMode.rawValue),
+        ]
+    }
+
+    package func lines(style: TextStyle) -> [String] {
+        let identifiers = snapshot.metadata.versionIdentifiers.filter { !$0.isEmpty }
+        var facts = TextTable([.left(""), .left("")])
+        facts.add(
+            "version",
+            names.isEmpty
+                ? String(advice: "not known; name the model with \(option: .model(nil))")
+                : names.joined(separator: " = "))
+        if !identifiers.isEmpty { facts.add("identifiers", identifiers.joined(separator: ", ")) }
+        facts.add("framework", snapshot.metadata.framework.map(String.init) ?? "not given")
+        facts.add("uuid", snapshot.metadata.uuid)
+        facts.add("file", "\(Quantity.bytes(Int(clamping: snapshot.file.size))), \(snapshot.file.journalMode.rawValue)")
+        for (table, rows) in history.sorted(by: { $0.key < $1.key }) {
+            facts.add("history", "\(table): \(Quantity.count(Int(clamping: rows), "row"))")
+        }
+        if !snapshot.cloudKitTables.isEmpty {
+            facts.add("CloudKit", Quantity.count(snapshot.cloudKitTables.count, "table"))
+        }
+        for (key, value) in snapshot.metadata.applicationEntries.sorted(by: { $0.key < $1.key }) {
+            facts.add("metadata", withValues ? "\(key) = \(value.document.compact)" : key)
+        }
+        var entities = TextTable([.left("entity"), .right("rows")])
+        for (name, rows) in counts {
+            entities.add(name, rows.map { Quantity.count(Int(clamping: $0)) } ?? "?")
+        }
+        return facts.lines(style: style) + [""] + entities.lines(style: style)
+            + findings.filter { $0.severity > .note }.flatMap { $0.lines(style: style) }
+    }
+}
+
+extension PropertyList {
+    /// A property list as JSON: dates as text, data as base64.
+    package var document: JSONValue {
+        switch self {
+        case .null: .null
+        case .boolean(let truth): .bool(truth)
+        case .integer(let number): .integer(number)
+        case .unsignedInteger(let number): .string(String(number))
+        case .real(let number): .double(number)
+        case .date(let seconds): AttributeValue.date(seconds).document
+        case .data(let bytes): .string(bytes.base64)
+        case .string(let text): .string(text)
+        case .array(let elements): .array(elements.map(\.document))
+        case .dictionary(let entries): JSONValue(sorted: entries.mapValues(\.document))
+        case .uid(let index): ["uid": JSONValue(index)]
+        }
+    }
+}
+
+extension StoreSnapshot {
+    /// Objects by entity, without those of its sub-entities, for every entity that `Z_PRIMARYKEY` names; nil for one
+    /// whose table is not found.
+    ///
+    /// - Parameter model: the store's; without one, tables are found by Core Data's rule for their names.
+    package func objectCounts(of model: ManagedObjectModel?, over connection: Connection) throws -> [String: Int64?] {
+        let layout = model.flatMap { try? StoreLayout(actual: self, model: $0) }
+        let rows = Dictionary(entityRows.map { ($0.number, $0) }) { first, _ in first }
+        var byTable: [String: [Int: Int64]] = [:]
+        var counts: [String: Int64?] = [:]
+        for row in entityRows {
+            var root = row
+            // Each step leads to a parent; a damaged table may lead in circles.
+            for _ in rows where rows[root.superNumber] != nil { root = rows[root.superNumber] ?? root }
+            let table = layout?.table(forEntity: row.name)?.name ?? "Z" + root.name.uppercased()
+            guard columns[table]?.contains(where: { $0.name == "Z_ENT" }) == true else {
+                counts[row.name] = .some(nil)
+                continue
+            }
+            let found = try byTable[table] ?? rowCounts(of: table, over: connection)
+            byTable[table] = found
+            counts[row.name] = found[row.number] ?? 0
+        }
+        return counts
+    }
+}
+
+extension ObjectRow {
+    /// One line of `dump`: `{"entity","pk","values":{property:value}}`, keys in byte order.
+    package var document: JSONValue {
+        let members = zip(shape.properties.withoutRepetition, values).map { JSONValue.Member($0, $1.readable) }
+        return ["entity": .string(entityName), "pk": .integer(primaryKey), "values": .object(members)]
+    }
+
+    /// The object for a person: its name, then a property a line.
+    package func lines(style: TextStyle) -> [String] {
+        var table = TextTable([.left(""), .left("")])
+        for (name, value) in zip(shape.properties.withoutRepetition, values) { table.add("  " + name, value.text) }
+        return [style.bold("\(entityName.printable) \(primaryKey)")] + table.lines(style: style)
+    }
+}
+
+extension PropertyValue {
+    package var document: JSONValue {
+        switch self {
+        case .attribute(let value): value?.document ?? .null
+        case .toOne(let reference): reference?.document ?? .null
+        case .toMany(let references): .array(references.map(\.document))
+        case .undecodable(let value): ["error": .string(value.reason), "base64": .string(value.bytes.base64)]
+        }
+    }
+
+    /// As ``document``, with bytes as the document that they hold.
+    fileprivate var readable: JSONValue { readableBytes ?? document }
+
+    private var readableBytes: JSONValue? {
+        switch self {
+        case .attribute(.binary(let bytes)?): ReadableData.document(of: bytes, usual: .json)
+        case .attribute(.transformable(let bytes)?): ReadableData.document(of: bytes, usual: .archive)
+        default: nil
+        }
+    }
+
+    fileprivate var text: String {
+        if let document = readableBytes { return document.compact }
+        return switch self {
+        case .attribute(nil), .toOne(nil): "nil"
+        case .attribute(.binary(let bytes)?), .attribute(.transformable(let bytes)?): Quantity.bytes(bytes.count)
+        case .attribute(let value?): value.document.string ?? value.document.compact
+        case .toOne(let reference?): "\(reference.entityName) \(reference.primaryKey)"
+        case .toMany(let references):
+            references.prefix(8).map { "\($0.entityName) \($0.primaryKey)" }.joined(separator: ", ")
+                + (references.count > 8 ? ", … (\(references.count))" : "")
+        case .undecodable(let value): "not readable: \(value.reason)"
+        }
+    }
+}
+
+extension ObjectReference {
+    package var document: JSONValue { ["entity": .string(entityName), "pk": .integer(primaryKey)] }
+}

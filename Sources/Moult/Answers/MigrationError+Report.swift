@@ -1,0 +1,82 @@
+import MoultBasics
+import MoultModel
+
+extension MigrationError {
+    /// The document that stands in place of a verb's own when it fails.
+    package var document: JSONValue {
+        var facts: [JSONValue.Member] = [
+            .init("code", .string(code.description)),
+            .init(
+                "coreData", coreData.map { ["constant": .string($0.constant), "number": JSONValue($0.number)] } ?? nil),
+            .init("message", .string(message)), .init("place", .string(place)), .init("remedy", .string(remedy)),
+        ]
+        if let cause { facts.append(.init("cause", .string(cause))) }
+        return ["format": 1, "error": .object(facts)]
+    }
+
+    /// Returns the lines that a person reads: what was found, where, what lies under it, what to do next.
+    package func lines(style: TextStyle) -> [String] {
+        let place = place.printable
+        let facts = [
+            place.isEmpty ? nil : "at: \(place)", coreData.map { "Core Data: \($0.constant) (\($0.number))" },
+            cause.map { "cause: \($0)" },
+        ]
+        return ["\(style.red("error:")) \(message.printableLines(naming: self.place))"]
+            + facts.compactMap { $0 }.map { "  " + style.dim($0.printableLines) }
+            + (remedy.isEmpty ? [] : ["  " + style.bold("→") + " " + remedy.printableLines(naming: self.place)])
+    }
+}
+
+extension Finding {
+    package var document: JSONValue {
+        [
+            "code": .string(code), "severity": .string(severity.rawValue), "place": .string(place),
+            "message": .string(message), "remedy": .string(remedy), "keys": .array(keys.map(JSONValue.integer)),
+            "values": JSONValue(values),
+        ]
+    }
+
+    /// - Parameter rule: the rule of lint that says the same.
+    package func lines(style: TextStyle, rule: String? = nil) -> [String] {
+        let severity =
+            switch severity {
+            case .note: style.cyan("note")
+            case .warning: style.yellow("warning")
+            case .error: style.red("error")
+            }
+        let shown = values.map { "  \($0.printableLines)" }
+        let rows =
+            keys.isEmpty
+            ? "" : " Keys: \(keys.map(String.init).joined(separator: ", "))\(keys.count < Finding.keyLimit ? "" : "…")."
+        let text = message.printableLines(naming: place)
+        let next = remedy.isEmpty ? [] : ["  " + style.bold("→") + " " + remedy.printableLines(naming: place)]
+        let rule = rule.map { "\($0) " } ?? ""
+        return ["\(severity) [\(rule)\(code)]\(place.isEmpty ? "" : " \(place.printable):") \(text)\(rows)"] + shown
+            + next
+    }
+}
+
+extension String {
+    /// Printable, but with its line breaks.
+    private var lineParts: [String] {
+        split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
+    }
+
+    package var printableLines: String { lineParts.joined(separator: "\n") }
+
+    /// Printable with its line breaks, but for those in the name of a place.
+    fileprivate func printableLines(naming place: String) -> String {
+        place.isEmpty ? printableLines : replacing(place, with: place.printable).printableLines
+    }
+}
+
+extension MigrationError {
+    /// Creates the error itself, or one that stands for an error of another type.
+    package init(any error: any Error) {
+        self =
+            error as? MigrationError
+            ?? MigrationError(
+                .internal, "Moult failed in an unknown way.", remedy: "Please report this.",
+                cause: String(describing: error))
+    }
+}

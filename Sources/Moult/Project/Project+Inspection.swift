@@ -1,0 +1,150 @@
+import MoultBasics
+import MoultModel
+import MoultPlan
+import MoultStore
+
+extension Project {
+    /// Looks into a store: its version, its entities with their objects, the framework that wrote it, its metadata. The
+    /// store is not changed, and need not be of one of the versions.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - withValues: whether the app's own metadata are shown with their values.
+    /// - Throws: what looking at a file that is no usable store throws.
+    public func inspect(_ store: String, withValues: Bool = false) async throws -> StoreInspection {
+        try await onThread { _ in
+            StoreInspection(try InspectReport(of: store, in: versions, withValues: withValues))
+        }
+    }
+
+    /// Reads the objects of a store, ordered by entity and key. The store is not changed; one object is in memory at a
+    /// time.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - entityName: the entity; nil for all.
+    ///   - includingSubentities: whether the objects of its sub-entities come too.
+    ///   - body: is given each object, on the thread that reads; its error ends the call, which throws it.
+    /// - Throws: `storeUnknown` for a store of none of the versions; `usage` for an entity that does not exist; `locked`
+    ///   if another process wrote to the store meanwhile, so that what `body` was given may mix two states.
+    public func dump(
+        _ store: String, of entityName: String? = nil, includingSubentities: Bool = false,
+        _ body: @escaping @Sendable (StoredObject) throws -> Void
+    ) async throws {
+        // The caller's own error is passed on as it is.
+        try await BlockingWork.run("Moult") { _ in
+            try StoreProbe.forEachObject(
+                of: entityName, includingSubentities: includingSubentities, in: store, versions: versions
+            ) { try body(StoredObject($0)) }
+        }
+    }
+}
+
+/// The result of inspecting a store: its version, its entities, the framework that wrote it, and its metadata.
+public struct StoreInspection: Sendable, CustomStringConvertible {
+    private let report: InspectReport
+
+    init(_ report: InspectReport) { self.report = report }
+
+    /// The name of the store's version; nil if it is of none.
+    public var version: String? { report.versionName }
+    /// The store's UUID.
+    public var uuid: String { report.uuid }
+    /// The level of the framework that wrote the store last; nil if the metadata do not say.
+    public var framework: Int? { report.framework }
+    /// Objects by entity, without those of sub-entities. An entity is missing if its objects cannot be counted.
+    public var rowCounts: [String: Int64] { report.rowCounts }
+    /// The findings about the store.
+    public var findings: [Finding] { report.findings }
+    /// The text that `moult inspect` prints.
+    public var description: String { report.lines(style: .plain).joined(separator: "\n") }
+    /// The JSON that `moult inspect --json` prints, on one line.
+    public var json: String { report.document.compact }
+}
+
+/// One object of a store, with its values.
+public struct StoredObject: Sendable, Hashable, CustomStringConvertible {
+    /// An object by its entity and its key.
+    public struct Reference: Sendable, Hashable {
+        /// The name of the object's own entity.
+        public let entityName: String
+        /// Its primary key, `Z_PK`.
+        public let key: Int64
+
+        init(_ reference: ObjectReference) { (entityName, key) = (reference.entityName, reference.primaryKey) }
+    }
+
+    private let row: ObjectRow
+
+    init(_ row: ObjectRow) { self.row = row }
+
+    /// The name of the object's own entity.
+    public var entityName: String { row.entityName }
+    /// Its primary key, `Z_PK`.
+    public var key: Int64 { row.primaryKey }
+    /// The names of its properties, in byte order; an element of a composite attribute as `attribute.element`.
+    public var propertyNames: [String] { row.shape.properties }
+
+    /// The value of an attribute; nil for NULL, for another property, and for a value that cannot be read.
+    public func value(of attribute: String) -> AttributeValue? {
+        if case .attribute(let value)? = row[attribute] { value } else { nil }
+    }
+
+    /// The destinations of a relationship, in the order of an ordered one, otherwise by key; empty for another property.
+    public func destinations(of relationship: String) -> [Reference] {
+        switch row[relationship] {
+        case .toOne(let destination?): [Reference(destination)]
+        case .toMany(let destinations): destinations.map(Reference.init)
+        case .toOne(nil), .attribute, .undecodable, nil: []
+        }
+    }
+
+    /// Returns the reason why the value of a property cannot be read; nil if it can.
+    public func fault(of property: String) -> String? {
+        if case .undecodable(let value)? = row[property] { value.reason } else { nil }
+    }
+
+    /// The text that `moult dump` prints.
+    public var description: String { row.lines(style: .plain).joined(separator: "\n") }
+    /// The JSON that `moult dump --json` prints, on one line.
+    public var json: String { row.document.compact }
+}
+
+extension Project {
+    /// Says what changed between two versions.
+    ///
+    /// - Parameters:
+    ///   - from: the name of the older version.
+    ///   - to: the name of the newer version.
+    /// - Throws: `noPath` for a version that does not exist; `usage` if a recorded answer fits no question.
+    public func difference(from: String, to: String) throws -> ModelDifference {
+        let (older, newer) = (try version(named: from), try version(named: to))
+        return ModelDifference(try DiffReport(from: older, to: newer, answers: answers))
+    }
+
+    private func version(named name: String) throws -> ModelVersion {
+        versions.versions[try versions.target(named: name)].named(name)
+    }
+}
+
+/// The changes between two versions.
+public struct ModelDifference: Sendable, CustomStringConvertible {
+    private let report: DiffReport
+
+    init(_ report: DiffReport) { self.report = report }
+
+    /// The name of the older version.
+    public var from: String { report.names.from }
+    /// The name of the newer version.
+    public var to: String { report.names.to }
+    /// Changes that change the version hash, so that a store has to be migrated; one sentence each.
+    public var changes: [String] { report.hashed }
+    /// Changes that Core Data does not notice; one sentence each.
+    public var unnoticedChanges: [String] { report.unhashed }
+    /// Whether the mapping can be inferred.
+    public var isInferable: Bool { report.isInferable }
+    /// The text that `moult diff` prints.
+    public var description: String { report.lines(style: .plain).joined(separator: "\n") }
+    /// The JSON that `moult diff --json` prints, on one line.
+    public var json: String { report.document.compact }
+}

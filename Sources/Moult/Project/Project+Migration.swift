@@ -1,0 +1,168 @@
+import MoultBasics
+import MoultEngine
+import MoultModel
+import MoultPlan
+import MoultStore
+
+extension Project {
+    /// Migrates a store: backed up, changed, verified, then committed in one transaction. If the process dies
+    /// at any moment, the store is the complete old one or the complete new one.
+    ///
+    /// The report's errors: `question`, `cannotInfer`, `noPath`, `storeAhead`, `storeUnknown`, `planStale`, `locked`,
+    /// `lossNotAccepted`, `insufficientStorage`, `tooManyAttempts` before anything is done; `cancelled`,
+    /// `migrationFailed`, `verificationFailed`, `policyFailed`, `rulesBroken` with the store as it was.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - version: the name of the version to end at; nil for the current one.
+    ///   - plan: a plan that was kept; the migration is refused with `planStale` if the store or the model has changed.
+    ///   - options: how the store is changed.
+    public func migrate(
+        _ store: String, to version: String? = nil, following plan: StorePlan? = nil,
+        options: RunOptions = RunOptions()
+    ) -> StoreTask<MigrationReport> {
+        migration("migrate", "Migrating", StoreRequest(store, to: version, .migrate, options), following: plan)
+    }
+
+    /// Migrates a store into another file. The store and its folder are not changed. The new store has the state of the
+    /// old one at one moment, what lies in its WAL and its external data included, and gets its name when it is whole and
+    /// verified. If the store is of the version already, the new file is a copy of it.
+    ///
+    /// The report's errors: `usage` if something is at the path; otherwise those of
+    /// ``migrate(_:to:following:options:)``. Then nothing is made.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - path: the new file; nothing may exist there.
+    ///   - version: the name of the version to end at; nil for the current one.
+    ///   - options: `budget`, `defersWork`, `isInPlace`, `makesRoom` and `stopsAtEachVersion` are refused; there is no
+    ///     backup, because the old store is one.
+    public func migrate(
+        _ store: String, into path: String, to version: String? = nil, options: RunOptions = RunOptions()
+    ) -> StoreTask<MigrationReport> {
+        migration("migrate", "Migrating", StoreRequest(store, to: version, .migrateInto(path), options))
+    }
+
+    /// Does a whole migration on a copy in a scratch folder and verifies it. The store and its folder are not changed,
+    /// and nothing is kept.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - version: the name of the version to end at; nil for the current one.
+    ///   - options: how the store is changed.
+    public func rehearse(
+        _ store: String, to version: String? = nil, options: RunOptions = RunOptions()
+    ) -> StoreTask<MigrationReport> {
+        migration("rehearse", "Rehearsing", StoreRequest(store, to: version, .rehearse, options))
+    }
+
+    /// Does the work that a deferred migration has left, task by task, each one transaction. A call that is interrupted
+    /// leaves the tasks that were done done.
+    ///
+    /// The report's errors: `budgetTooSmall` if the time is shorter than the longest task; `cancelled`, `locked`,
+    /// `insufficientStorage`; `verificationFailed` with the store as it was before the task.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - time: how long the call may take; nil for all of the work.
+    ///   - options: how the store is changed.
+    public func finish(
+        _ store: String, within time: Duration? = nil, options: RunOptions = RunOptions()
+    ) -> StoreTask<FinishReport> {
+        task("finish", store) { observer, _ in
+            let limit = time.map { DeferredLimit.seconds($0 / .seconds(1)) } ?? .all
+            return try keeper(of: store, options).finish(limit, observer)
+        }
+    }
+
+    /// Recovers what a run left whose process died: one that had committed is completed, one that had not is undone.
+    /// Every run does this first; this does nothing else.
+    ///
+    /// - Throws: `locked` if another process has the store; `readOnly`, `storeCorrupted`.
+    public func recover(_ store: String, options: RunOptions = RunOptions()) async throws -> RecoveryOutcome {
+        try await onThread { _ in try keeper(of: store, options).recover().outcome }
+    }
+
+    private func migration(
+        _ call: String, _ doing: String, _ request: StoreRequest, following plan: StorePlan? = nil
+    ) -> StoreTask<MigrationReport> {
+        task(call, request.store) { observer, log in
+            let session = try session(request, following: plan, started: POSIXSystem().monotonicNanoseconds)
+            log("\(doing) from version \(session.from) to version \(session.to)")
+            let report = try session.run(observer)
+            report.spaceMade.forEach(log)
+            return report
+        }
+    }
+
+    /// A run of this project on a store.
+    ///
+    /// - Parameter body: receives the observer to report to, and a function that logs a sentence.
+    package func task<Report: Sendable>(
+        _ call: String, _ store: String,
+        _ body: @escaping @Sendable (MigrationObserver, @Sendable (String) -> Void) throws -> Report
+    ) -> StoreTask<Report> {
+        let log: @Sendable (String) -> Void = { [logger] in
+            logger?(LogLine(call: call, store: store, message: $0))
+        }
+        return StoreTask(log: log) { try body($0, log) }
+    }
+}
+
+extension Project {
+    /// Says which version a store is of, and how far it is behind. The store is not changed.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - version: the name of the version aimed at; nil for the current one.
+    /// - Throws: `fileNotFound`, `fileNotReadable`, `storeCorrupted`; `noPath` if there is no version of that name.
+    public func status(of store: String, aimingAt version: String? = nil) async throws -> StoreStatus {
+        try await onThread { _ in
+            try StoreKeeper(store) { try versions(for: store) }.status(aimingAt: version)
+        }
+    }
+
+    /// Says what a migration of a store will do. The store is not changed.
+    ///
+    /// - Parameters:
+    ///   - store: the store's path.
+    ///   - version: the name of the version to end at; nil for the current one.
+    ///   - options: those of the migration.
+    ///   - withSQL: whether the plan has the statements.
+    /// - Throws: `storeAhead`, `storeUnknown`, `noPath`, `question`, `cannotInfer` if there is no way to the version;
+    ///   `lockFileMismatch` if a released version has changed; what reading the store throws. A migration that would be
+    ///   refused for another reason has a plan with a `refusal`.
+    public func plan(
+        for store: String, to version: String? = nil, options: RunOptions = RunOptions(), withSQL: Bool = false
+    ) async throws -> StorePlan {
+        try await onThread { _ in
+            try session(StoreRequest(store, to: version, .plan, options)).plan(withSQL: withSQL)
+        }
+    }
+
+    // MARK: - Sessions
+
+    /// Looks at the store of a request, and plans.
+    ///
+    /// - Throws: what the initialiser of ``StoreSession`` throws.
+    package func session(
+        _ request: StoreRequest, following plan: StorePlan? = nil, started: UInt64? = nil
+    ) throws -> StoreSession {
+        try StoreSession(request, context(for: request.store), following: plan, started: started)
+    }
+
+    /// Everything of this project that a request about a store needs.
+    package func context(for store: String) throws -> StoreSession.Context {
+        let versions = try versions(for: store)
+        return StoreSession.Context(
+            versions, answers: try answers(for: versions, store), registered: try stages(in: versions),
+            registry: registry)
+    }
+
+    /// The recorded answers for these versions; the log says which are left out.
+    package func answers(for versions: ModelVersions, _ store: String) throws -> Answers {
+        try answers.known(in: versions, ofModelsAt: path) {
+            logger?(LogLine(call: "plan", store: store, message: $0))
+        }
+    }
+}

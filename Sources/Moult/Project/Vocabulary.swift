@@ -1,0 +1,63 @@
+import MoultBasics
+import MoultEngine
+import MoultModel
+import MoultObjects
+
+// The words of other modules that a program with one import needs.
+
+/// The one error of Moult: a code, what was found, where, and what to do next.
+public typealias MigrationError = MoultBasics.MigrationError
+/// A risk or a fact worth attention: a stable code, a place, a sentence and a remedy.
+public typealias Finding = MoultBasics.Finding
+/// Objects, values or links that a migration does not carry over, with their count.
+public typealias MigrationLoss = MoultModel.MigrationLoss
+/// The losses that an app accepts.
+public typealias AcceptedLosses = MoultModel.AcceptedLosses
+/// One version of a model with its names.
+public typealias ModelVersion = MoultModel.ModelVersion
+/// The versions of one model, oldest first.
+public typealias ModelVersions = MoultModel.ModelVersions
+/// The mapping from the objects of one version to those of another.
+public typealias MappingModel = MoultModel.MappingModel
+/// The mapping from the objects of one entity to those of another.
+public typealias EntityMapping = MoultModel.EntityMapping
+/// The mapping of one property of the new version: where its value comes from.
+public typealias PropertyMapping = MoultModel.PropertyMapping
+/// A closure of the app that computes a value of the new version from values of a row.
+public typealias ValueTransform = MoultModel.ValueTransform
+/// The value of an attribute.
+public typealias AttributeValue = MoultModel.AttributeValue
+/// The code of an app that its migrations call, by name, and the app's rules.
+public typealias MigrationRegistry = MoultObjects.MigrationRegistry
+/// A rule that must hold for an app's data.
+public typealias ValidationRule = MoultObjects.ValidationRule
+/// The code of an app that makes the objects of an entity mapping.
+public typealias EntityMigrationPolicy = MoultObjects.EntityMigrationPolicy
+/// The object that a migration policy works with.
+public typealias MigrationManager = MoultObjects.MigrationManager
+/// An object of the older version, for a migration policy.
+public typealias SourceObject = MoultObjects.SourceObject
+/// An object of the newer version, for a migration policy.
+public typealias DestinationObject = MoultObjects.DestinationObject
+/// The outcome of a source object: what becomes of it.
+public typealias InstanceOutcome = MoultObjects.InstanceOutcome
+/// The outcomes of the source objects of one entity mapping, counted.
+public typealias InstanceCounts = MoultObjects.InstanceCounts
+/// The progress of a run.
+public typealias RunProgress = MoultEngine.MigrationProgress
+/// A backup: a complete store in its own folder, with its original file names.
+public typealias StoreBackup = MoultEngine.StoreBackup
+/// One run in a store's history.
+public typealias StoreRun = MoultEngine.StoreRun
+/// The result of a rollback.
+public typealias RollbackReport = MoultEngine.RollbackReport
+/// The outcome of recovering a run whose process died.
+public typealias RecoveryOutcome = MoultEngine.RecoveryOutcome
+/// The result of a repair: the faults that it has found, and what became of them.
+public typealias RepairReport = MoultEngine.RepairReport
+/// An object that a run took out of a store.
+public typealias QuarantinedObject = MoultEngine.QuarantineEntry
+/// A policy for the backups that are kept.
+public typealias RetentionPolicy = MoultEngine.RetentionPolicy
+/// A kind of fault that a repair can fix.
+public typealias RepairRule = MoultEngine.RepairRule

@@ -1,0 +1,283 @@
+import MoultBasics
+import MoultEngine
+import MoultModel
+import MoultObjects
+import MoultStore
+
+/// The use cases of one store that need no migration: its backups, its records, its checks and its repairs.
+///
+/// It is the only caller of the engine for them; each face makes one for a call, and prints or returns the answer.
+package struct StoreKeeper: Sendable {
+    package let store: String
+    package let options: RunOptions
+    package let system: any System
+    /// Returns the versions of the model; nil if none is known. It is asked only when they are needed.
+    package let knownVersions: @Sendable () throws -> ModelVersions?
+
+    package init(
+        _ store: String, _ options: RunOptions = RunOptions(), on system: any System = POSIXSystem(),
+        versions: @escaping @Sendable () throws -> ModelVersions? = { nil }
+    ) {
+        (self.store, self.options, self.system, knownVersions) = (store, options, system, versions)
+    }
+
+    package var migrator: Migrator { options.migrator(on: system) }
+
+    /// Returns the versions of the model, otherwise the one inside the store.
+    package func versions() throws -> ModelVersions {
+        if let versions = try knownVersions() { return versions }
+        let own = try ModelVersion(ownOfStore: store)
+        return ModelVersions(versions: [own], currentName: own.name)
+    }
+
+    /// Returns the store's version.
+    func version() throws -> ModelVersion { try versions().version(ofStore: store) }
+
+    /// Returns the name of the version of the store at a path; empty if it is not known.
+    package func knownVersionName(of path: String) -> String {
+        (try? migrator.versionName(of: path, in: knownVersions)) ?? ""
+    }
+
+    /// Recovers what a run that died left, before the store is changed; a rehearsal changes nothing.
+    package func heal(unlessRehearsal isRehearsal: Bool) throws {
+        if !isRehearsal { try migrator.healed(store) }
+    }
+
+    /// Runs a migration, or only rehearses it; nil then.
+    package func perform(
+        _ migration: Migration, isRehearsal: Bool, _ observer: MigrationObserver
+    ) throws -> MigrationOutcome? {
+        guard isRehearsal else { return try migrator.run(migration, on: store, observer) }
+        _ = try migrator.rehearse(migration, on: store, observer)
+        return nil
+    }
+
+    /// Does the work that a deferred migration has left.
+    ///
+    /// - Throws: `budgetTooSmall` if the time is shorter than the longest task; what running one throws.
+    package func finish(_ limit: DeferredLimit, _ observer: MigrationObserver) throws -> FinishReport {
+        FinishReport(try migrator.finishDeferred(store, versions: knownVersions(), limit, observer))
+    }
+
+    /// Returns how the store stands to the versions of the model.
+    package func status(aimingAt target: String? = nil) throws -> StoreStatus {
+        try StoreStatus(of: store, in: versions(), target: target, migrator)
+    }
+}
+
+// MARK: - Backups
+
+extension StoreKeeper {
+    /// Makes and verifies a backup.
+    package func backUp(_ observer: MigrationObserver = .none) throws -> StoreBackup {
+        let migrator = migrator
+        let version = try migrator.versionName(of: store, in: knownVersions)
+        return try migrator.backUp(store, version: version, for: .request, observer)
+    }
+
+    /// Whether anything is kept next to the store; its file is not opened.
+    package var hasRecords: Bool {
+        get throws { try system.exists(Sidecar(of: store, system).folder) }
+    }
+
+    /// Returns the backups; the store may be gone.
+    package func backups() throws -> BackupListing {
+        try BackupListing(migrator.backupFolders(of: store), of: store)
+    }
+
+    /// Returns the backup of that name, or at that path.
+    package func backup(named name: String) throws -> StoreBackup {
+        try migrator.backupFolders(of: store).backup(named: name)
+    }
+
+    /// Verifies that a backup still is what its manifest says; its files are read from the drive.
+    ///
+    /// - Throws: `backupInvalid`, which says what differs.
+    package func verify(_ backup: StoreBackup) throws {
+        if let error = backup.error { throw error }
+        try migrator.backups(of: store).verify(backup, fromDrive: true)
+    }
+
+    /// Verifies the backup of that name, otherwise every one.
+    package func verifyBackups(named name: String? = nil) throws -> BackupVerification {
+        let all = try name.map { [try backup(named: $0)] } ?? backups().backups
+        let inOrder = all.filter { $0.error == nil } + all.filter { $0.error != nil }
+        return BackupVerification(
+            inOrder.map { backup in
+                do {
+                    try verify(backup)
+                    return (backup.name, nil)
+                } catch {
+                    return (backup.name, MigrationError(any: error))
+                }
+            })
+    }
+
+    /// Copies a backup into a folder or an archive, verified at both ends.
+    package func export(_ backup: StoreBackup, to path: String) throws {
+        if let error = backup.error { throw error }
+        try migrator.backups(of: store).export(backup, to: path)
+    }
+
+    /// Imports an exported backup, or a store that was copied by hand; the store may be gone.
+    package func importBackup(_ path: String, wasClosed: Bool) throws -> StoreBackup {
+        try migrator.importBackup(path, for: store, version: knownVersionName(of: path), wasClosed: wasClosed)
+    }
+
+    /// Removes the backups that a policy does not keep, and returns them.
+    ///
+    /// - Throws: `fileNotFound` if there is neither a store nor anything that Moult keeps of it.
+    package func prune(_ policy: RetentionPolicy) throws -> [StoreBackup] {
+        let migrator = migrator
+        _ = try migrator.records(of: store)
+        return try migrator.prune(store, policy)
+    }
+
+    /// Restores the backup of the last migration, or the one that is named.
+    package func rollback(to name: String? = nil, _ observer: MigrationObserver = .none) throws -> RollbackReport {
+        try restore(migrator.backup(named: name, of: store, in: knownVersions), observer)
+    }
+
+    /// Restores a backup in place of the store; the current state is backed up first.
+    package func restore(_ backup: StoreBackup, _ observer: MigrationObserver = .none) throws -> RollbackReport {
+        if let error = backup.error { throw error }
+        return try migrator.rollback(store, to: backup, currentVersion: knownVersionName(of: store), observer)
+    }
+}
+
+// MARK: - Records
+
+extension StoreKeeper {
+    /// Recovers what a run left whose process died.
+    package func recover() throws -> RecoveryReport {
+        let migrator = migrator
+        let leftOutside = try migrator.leftOutside(store)
+        let outcome = try migrator.recover(store)
+        let isMissing = try !system.exists(store)
+        return RecoveryReport(outcome: outcome, isOfNewStore: isMissing && outcome == .undone, leftOutside: leftOutside)
+    }
+
+    /// Returns the history of the store, which may be gone.
+    package func runs() throws -> RunListing {
+        let contents = try RunHistory(migrator.records(of: store), system).contents()
+        return RunListing(runs: contents.records, unreadable: contents.unreadable)
+    }
+
+    /// Returns the lines of the store's log, oldest first.
+    package func log() throws -> [String] {
+        try MigrationLog(migrator.records(of: store), system).read().split(separator: "\n").map(String.init)
+    }
+
+    /// Returns the objects that runs took out of the store, which may be gone.
+    package func quarantine(limit: Int = 1_000) throws -> QuarantineListing {
+        try QuarantineListing(migrator.quarantine(of: store), limit: limit)
+    }
+
+    /// Returns the object of that number in the quarantine, otherwise the newest; nil if there is none.
+    package func quarantined(_ number: Int64? = nil) throws -> QuarantineEntry? {
+        let quarantine = try migrator.quarantine(of: store)
+        return try number.map { try quarantine.entry($0) } ?? quarantine.newest()
+    }
+}
+
+extension StoreKeeper {
+    /// Restores objects from the quarantine, where they fit the version that the store has now.
+    package func restore(
+        quarantined objects: QuarantineSelection, isRehearsal: Bool, _ observer: MigrationObserver = .none
+    ) throws -> RestorationReport {
+        try heal(unlessRehearsal: isRehearsal)
+        let version = try version()
+        // Nothing is left to do, as opposed to an object that is not there.
+        if objects == .all, try Quarantine(migrator.records(of: store), system).newest() == nil {
+            return RestorationReport(RestorationResult(), nil)
+        }
+        let restoration = try Restoration(
+            of: objects.numbers, run: objects.run, into: store, at: version, system: system)
+        let outcome = try perform(restoration.migration, isRehearsal: isRehearsal, observer)
+        return RestorationReport(restoration.report, outcome)
+    }
+
+    /// Repairs tables, columns, indexes, history and rows.
+    package func repair(
+        _ rules: Set<RepairRule>, isRehearsal: Bool, _ observer: MigrationObserver = .none
+    ) throws -> RepairReport {
+        try heal(unlessRehearsal: isRehearsal)
+        let repair = try StoreRepair(store, at: try version(), rules: rules, system: system)
+        var report = repair.found
+        report.isRehearsal = isRehearsal
+        guard var migration = repair.migration else { return report }
+        migration.allowsLargeQuarantine = options.allowsLargeQuarantine
+        let outcome = try perform(migration, isRehearsal: isRehearsal, observer)
+        report = repair.report
+        (report.isRehearsal, report.isAttempted) = (isRehearsal, true)
+        (report.outcome, report.leavesRows) = (outcome, repair.leavesRows)
+        return report
+    }
+
+    /// Reads the whole store, checks rules, and applies their fixes if that is asked for.
+    package func validate(
+        _ check: RulesToCheck, full: Bool = false, withValues: Bool = false, comparedWith source: String? = nil,
+        fixing: Bool = false, isRehearsal: Bool = false, _ observer: MigrationObserver = .none
+    ) throws -> ValidationReport {
+        if fixing { try heal(unlessRehearsal: isRehearsal) }
+        let versions = try versions()
+        let version = try versions.version(ofStore: store)
+        let compared = try source.map { (path: $0, version: try versions.version(ofStore: $0)) }
+        // What does not fit the model is said before the store is read.
+        var names = RuleModelCheck(version.model)
+        try names.check(check.rules, place: check.place)
+        let audit = try StoreAudit(
+            store, model: version.model, requiring: version, full: full, withValues: withValues, system: system)
+        let ruled = try RuleAudit(
+            store, check.rules, version: version, source: compared, place: check.place, system: system)
+        let findings = withValues ? ruled.findings.map(\.showingValues) : ruled.findings
+        var report = ValidationReport(version.name, audit, rules: findings)
+        if fixing { report.fixes = try fix(ruled, isRehearsal: isRehearsal, observer) }
+        if withValues { report.fixes = report.fixes?.showingValues }
+        return report
+    }
+
+    /// Applies the fixes of the rules that do not hold, without reading the rest of the store.
+    package func applyFixes(
+        _ check: RulesToCheck, isRehearsal: Bool, _ observer: MigrationObserver = .none
+    ) throws -> FixReport {
+        try heal(unlessRehearsal: isRehearsal)
+        let audit = try RuleAudit(store, check.rules, version: try version(), place: check.place, system: system)
+        return try fix(audit, isRehearsal: isRehearsal, observer) ?? FixReport(left: audit.findings)
+    }
+
+    /// - Returns: nil if there is nothing to fix.
+    private func fix(_ audit: RuleAudit, isRehearsal: Bool, _ observer: MigrationObserver) throws -> FixReport? {
+        guard var migration = try audit.mending() else { return nil }
+        migration.allowsLargeQuarantine = options.allowsLargeQuarantine
+        if isRehearsal {
+            let outcome = try migrator.rehearse(migration, on: store, observer)
+            return FixReport(outcome.rules, quarantined: outcome.quarantined, nil)
+        }
+        let outcome = try migrator.run(migration, on: store, observer)
+        return FixReport(outcome.rules, quarantined: outcome.quarantined, outcome)
+    }
+}
+
+/// The rules to check in a store, and where they came from.
+package struct RulesToCheck: Sendable {
+    package var rules: [ValidationRule]
+    package var place: String
+
+    package init(_ rules: [ValidationRule], from place: String = "the rules of the app") {
+        (self.rules, self.place) = (rules, place)
+    }
+}
+
+/// Objects of a quarantine.
+public enum QuarantineSelection: Sendable, Hashable {
+    /// Every object.
+    case all
+    /// The objects with these numbers (`QuarantinedObject.id`).
+    case objects([Int64])
+    /// The objects that one run has removed, by the run's name.
+    case run(String)
+
+    fileprivate var numbers: [Int64]? { if case .objects(let numbers) = self { numbers } else { nil } }
+    fileprivate var run: String? { if case .run(let name) = self { name } else { nil } }
+}

@@ -1,0 +1,206 @@
+import MoultBasics
+import MoultEngine
+import MoultModel
+import MoultStore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A request to migrate a store: everything that is asked, and nothing that lives in memory alone, so that it can be
+/// kept in the record of a mirror or in the manifest of a fleet.
+package struct StoreRequest: Codable, Sendable, Hashable {
+    /// The work that is asked for.
+    package enum Work: Codable, Sendable, Hashable {
+        /// Only the plan: nothing is changed, and nothing is recovered.
+        case plan
+        /// All of it on a copy that is not kept.
+        case rehearse
+        /// The migration of the store.
+        case migrate
+        /// The migration into another file; the store is not changed.
+        case migrateInto(String)
+    }
+
+    /// The files that the versions are read from.
+    package struct Models: Codable, Sendable, Hashable {
+        /// A model, a folder of versions, or a store with a model inside.
+        package var path: String
+        /// The names of the versions, oldest first; nil for the order of the lock file, or of the names.
+        package var order: [String]?
+        /// The file of answers; nil for the one next to the models.
+        package var answers: String?
+        /// Mapping models, or folders of them.
+        package var mappings: [String]
+
+        package init(path: String, order: [String]? = nil, answers: String? = nil, mappings: [String] = []) {
+            (self.path, self.order, self.answers, self.mappings) = (path, order, answers, mappings)
+        }
+    }
+
+    /// The store's path.
+    package var store: String
+    /// The name of the version to end at; nil for the current one.
+    package var target: String?
+    package var work: Work
+    package var options: RunOptions
+    /// Nil where a program has made the versions itself.
+    package var models: Models?
+
+    package init(
+        _ store: String, to target: String? = nil, _ work: Work, _ options: RunOptions = RunOptions(),
+        models: Models? = nil
+    ) {
+        (self.store, self.target, self.work, self.options, self.models) = (store, target, work, options, models)
+    }
+
+    /// Two members of the options that exclude each other; the second one alone excludes a migration into another file,
+    /// which is called `into`. Nil if the request is consistent.
+    package var conflict: (String, String)? {
+        let slow = [
+            ("isInPlace", options.isInPlace), ("defersWork", options.defersWork), ("makesRoom", options.makesRoom),
+            ("stopsAtEachVersion", options.stopsAtEachVersion),
+        ]
+        var isInto = false
+        if case .migrateInto = work { isInto = true }
+        if options.budget != nil {
+            if let other = slow.first(where: \.1) { return ("budget", other.0) }
+            if isInto { return ("budget", "into") }
+        }
+        if isInto, let other = slow.first(where: \.1) { return ("into", other.0) }
+        guard options.isInPlace else { return nil }
+        if options.normalises { return ("isInPlace", "normalises") }
+        return options.stopsAtEachVersion ? ("isInPlace", "stopsAtEachVersion") : nil
+    }
+
+    /// - Throws: `usage` for options that exclude each other, or a migration into another file.
+    package func check() throws {
+        guard let (one, other) = conflict else { return }
+        if one == "into" || other == "into" {
+            throw MigrationError(
+                .usage, "A migration into another file does not take the option \(one == "into" ? other : one).",
+                remedy: "Do not set it.")
+        }
+        throw MigrationError(
+            .usage, "The options \(one) and \(other) exclude each other.", remedy: "Set only one of them.")
+    }
+}
+
+// MARK: - JSON
+
+extension StoreRequest {
+    /// The request as JSON.
+    ///
+    /// - Throws: `internal` where it cannot be encoded, such as for a path that is no text.
+    package var document: JSONValue {
+        get throws {
+            do {
+                let bytes = try JSONEncoder().encode(self)
+                return try JSONValue(parsing: [UInt8](bytes), place: store, code: .internal).sortedByKey
+            } catch let error as EncodingError {
+                throw MigrationError(
+                    .internal, "The request cannot be written as JSON.", place: store,
+                    remedy: "Please report this.", cause: "\(error)")
+            }
+        }
+    }
+
+    /// Reads a request that was kept. Options that it does not name, such as those of a later Moult, have their
+    /// defaults.
+    ///
+    /// - Parameter place: the place that it was read from, for errors.
+    /// - Throws: `metadataInvalid` for a document that is none.
+    package init(_ document: JSONValue, place: String) throws {
+        do {
+            let defaults = try StoreRequest("", .plan).document
+            let whole = document.overlaying(defaults)
+            self = try JSONDecoder().decode(Self.self, from: Data(whole.compact.utf8))
+        } catch let error as DecodingError {
+            throw MigrationError(
+                .metadataInvalid, "The record holds no request that this version of Moult understands.", place: place,
+                remedy: "Use the version of Moult that wrote it.", cause: "\(error)")
+        }
+    }
+}
+
+extension JSONValue {
+    /// The document with the members that it lacks taken from another, the options member by member.
+    fileprivate func overlaying(_ defaults: JSONValue) -> JSONValue {
+        guard let own = members, let others = defaults.members else { return self }
+        return .object(
+            own.map { member in
+                guard member.key == "options", let other = defaults["options"] else { return member }
+                return Member("options", member.value.overlaying(other))
+            } + others.filter { self[$0.key] == nil })
+    }
+}
+
+/// The options for changing a store; the defaults are the safe ones.
+public struct RunOptions: Sendable, Hashable, Codable {
+    /// The folder for backups; nil for the one next to the store.
+    public var backupFolder: String?
+    /// Whether the old store is kept as a backup. Without it there is nothing to roll back to, and less space is needed.
+    public var keepsBackup = true
+    /// The policy for the backups that are kept after a run.
+    public var retention = RetentionPolicy()
+    /// Whether to remove expired backups, and to continue without keeping one, if space is short.
+    public var makesRoom = false
+    /// The time to wait for a process that is about to close the store.
+    public var patience: Duration = .seconds(2)
+    /// The number of runs between the same versions that may have died one after the other before no further one
+    /// begins.
+    public var maximumAttempts = 5
+
+    /// Whether each version on the way has a backup and a commit of its own. Otherwise the whole way is one commit.
+    public var stopsAtEachVersion = false
+    /// Whether to change the store itself in one transaction, after its backup; refused unless only the schema changes.
+    public var isInPlace = false
+    /// Whether every table that changes is rebuilt, with its columns in the order of a new store. Otherwise a table stays
+    /// where it can, and new columns are at its end.
+    public var normalises = false
+    /// Whether to change the schema at once and leave what takes long for a later call to finish.
+    public var defersWork = false
+    /// The time that one call may take; nil for as long as it takes. A call that runs out of it reports
+    /// `paused`, and the next one continues.
+    public var budget: Duration?
+    /// The losses that are accepted, by the names of the older version; added to the registry's. A migration that would
+    /// lose any other objects, values or links is refused, unless an answer, a mapping model or a stage declares the loss.
+    public var acceptedLosses = AcceptedLosses.none
+    /// Whether the new store is compared with the old one, row by row; without it only its pages are checked.
+    public var comparesStores = true
+    /// Whether the rows of tables that were not written to are compared too. Otherwise their pages, of which none is in
+    /// SQLite's log or journal, are the proof that they are unchanged.
+    public var comparesUnwrittenTables = false
+    /// Whether to migrate a store that is mirrored to CloudKit.
+    public var allowsCloudKit = false
+    /// The name of the configuration that the app opens the store with; nil for the one whose entities the store has.
+    public var configuration: String?
+    /// Whether to write version hashes that are not certain.
+    public var isExperimental = false
+    /// Whether the fixes of the rules are applied.
+    public var appliesFixes = false
+    /// Whether a repair or a fix may put more than a quarter of an entity's objects into the quarantine.
+    public var allowsLargeQuarantine = false
+
+    /// The defaults.
+    public init() {}
+
+    /// A budget of so many seconds, within what a duration has room for; none at all for what is no number.
+    package static func budget(seconds: Double) -> Duration {
+        .seconds(seconds.isNaN ? 0 : min(max(seconds, -1e9), 1e9))
+    }
+
+    /// The engine with these options.
+    ///
+    /// - Parameter isSequential: whether everything happens on one thread, for a system that counts its calls.
+    package func migrator(on system: any System = POSIXSystem(), isSequential: Bool = false) -> Migrator {
+        var options = MigrationOptions(
+            backupFolder: backupFolder, isFrugal: !keepsBackup, retention: retention,
+            patience: Int32(clamping: Int64(patience / .milliseconds(1))))
+        options.maximumAttempts = maximumAttempts
+        options.isSequential = isSequential
+        return Migrator(options: options, system: system)
+    }
+}

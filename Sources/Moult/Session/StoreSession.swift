@@ -1,0 +1,235 @@
+import MoultBasics
+import MoultEngine
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultSQLite
+import MoultStore
+
+/// A store with a request: it is recovered where the request is to change it, looked at once, and planned; then it is
+/// run, or the plan is printed.
+///
+/// This is the only caller of the engine for everything that migrates a store. The command line, the library, the
+/// containers, the mirror and the fleet make requests.
+package struct StoreSession: Sendable {
+    /// Everything that a request needs and that lives in memory alone: what was read from its files, and an app's code.
+    package struct Context: Sendable {
+        /// The versions that the store may be of, oldest first.
+        package var versions: ModelVersions
+        /// Answers to the questions that the models leave open.
+        package var answers: Answers
+        /// Mapping models and stages to take instead of what is inferred.
+        package var registered: [RegisteredStage]
+        /// The code of an app.
+        package var registry: MigrationRegistry
+        /// The losses that the migration is refused for.
+        package var losses = LossPolicy.refuseUndeclared
+        /// The part of the version that the store is to hold, where the options name no configuration; nil for the one
+        /// that it is of now.
+        package var part: StorePart?
+        /// Entries of the metadata that the new store gets in the commit, beside those of the old one.
+        package var metadataEntries: [String: PropertyList] = [:]
+        /// Whether everything happens on one thread, so that a run makes the same calls in the same order each time.
+        package var isSequential = false
+
+        package init(
+            _ versions: ModelVersions, answers: Answers = .none, registered: [RegisteredStage] = [],
+            registry: MigrationRegistry = MigrationRegistry()
+        ) {
+            (self.versions, self.answers, self.registered, self.registry) = (versions, answers, registered, registry)
+        }
+    }
+
+    package let request: StoreRequest
+    /// The store as it was looked at, with the plan: for what says more of it than the answers do.
+    package let prepared: PreparedMigration
+    private let migrator: Migrator
+    /// When the call began, on the system's clock that never goes back.
+    private let started: UInt64
+
+    /// - Parameters:
+    ///   - kept: a plan that the migration has to follow.
+    ///   - started: when the call began; now where nil.
+    /// - Throws: `usage` for options that exclude each other; `lockFileMismatch` if a released version has changed;
+    ///   `codeMissing` and `planStale` for a kept plan that does not fit; `storeAhead`, `storeUnknown`, `noPath`,
+    ///   `question`, `cannotInfer`, `cloudKit`, `deferredWork` for the store; what reading a damaged one throws.
+    package init(
+        _ request: StoreRequest, _ context: Context, following kept: StorePlan? = nil, started: UInt64? = nil,
+        on system: any System = POSIXSystem()
+    ) throws {
+        try self.init(
+            request, context.versions, PreparedMigration.Options(request.options, context), following: kept,
+            started: started, isSequential: context.isSequential, on: system)
+    }
+
+    /// The same with the options of the plan as they are, those of the request left out: for what follows a migration
+    /// that was planned before.
+    package init(
+        _ request: StoreRequest, _ versions: ModelVersions, _ options: PreparedMigration.Options,
+        following kept: StorePlan? = nil, started: UInt64? = nil, isSequential: Bool = false,
+        on system: any System = POSIXSystem()
+    ) throws {
+        self.request = request
+        self.started = started ?? system.monotonicNanoseconds
+        migrator = request.options.migrator(on: system, isSequential: isSequential)
+        try request.check()
+        try kept?.checkCode(options.registry)
+        // A call with a budget recovers what it does not continue from.
+        if request.work == .migrate, request.options.budget == nil { try migrator.healed(request.store) }
+        try versions.checkReleased()
+        prepared = try PreparedMigration(
+            request.store, versions: versions, to: request.target ?? kept?.to, options: options, system: system)
+        try kept?.check(prepared)
+    }
+
+    /// A session that migrates a store of which nothing is known: it is recovered, looked at once, and what is found says
+    /// what is asked; nil if there is nothing to ask.
+    ///
+    /// - Parameters:
+    ///   - options: those that recovering takes; what is asked has its own.
+    ///   - isReadOnly: whether nothing may be recovered.
+    ///   - recognise: is given the connection of the look.
+    /// - Throws: what recovering, `recognise` and planning throw.
+    package init?(
+        at store: String, _ options: RunOptions, isReadOnly: Bool = false, on system: any System = POSIXSystem(),
+        recognising recognise: (Connection) throws -> (request: StoreRequest, context: Context)?
+    ) throws {
+        started = system.monotonicNanoseconds
+        let first = options.migrator(on: system)
+        // A call with a budget recovers what it does not continue from.
+        if !isReadOnly, options.budget == nil {
+            if try first.isUnfinished(store) { _ = try first.recover(store) } else { try first.healed(store) }
+        }
+        var asked: StoreRequest?
+        let prepared = try PreparedMigration(store, on: system) { connection in
+            guard let (request, context) = try recognise(connection) else { return nil }
+            asked = request
+            try request.check()
+            return (context.versions, request.target, PreparedMigration.Options(request.options, context))
+        }
+        guard let prepared, let asked else { return nil }
+        (self.prepared, request, migrator) = (prepared, asked, asked.options.migrator(on: system))
+    }
+
+    /// A session of a store that this process has open: over its connection, because another one would drop the locks of
+    /// the others. It is only asked whether it could run.
+    package init(
+        overOpen connection: Connection, _ request: StoreRequest, _ context: Context, on system: any System
+    ) throws {
+        (self.request, started) = (request, system.monotonicNanoseconds)
+        migrator = request.options.migrator(on: system)
+        prepared = try PreparedMigration(
+            overOpen: connection, versions: context.versions, to: request.target,
+            options: PreparedMigration.Options(request.options, context), system: system)
+    }
+
+    /// Finds what the migration throws before anything is done, but for losses.
+    ///
+    /// - Throws: `codeMissing`, `dataConflict`, `unsupported`.
+    package func check() throws { _ = try prepared.migration() }
+
+    /// Finds losses of the first pass that are neither declared nor let pass by the policy.
+    ///
+    /// - Throws: `lossNotAccepted`.
+    package func checkFirstLosses() throws {
+        if let refusal = try prepared.undeclaredFirstLosses() { throw refusal }
+    }
+
+    /// The names of the versions on the way, the first and the last included.
+    package var versionNames: [String] { prepared.plan.versionNames }
+    /// The name of the store's version.
+    package var from: String { prepared.plan.from.name }
+    /// The name of the version to end at.
+    package var to: String { prepared.plan.to.name }
+    /// Whether the store is of the version aimed at.
+    package var isEmpty: Bool { prepared.plan.isEmpty }
+    /// The warnings about the store that do not stand in the way of the migration.
+    package var warnings: [Finding] { prepared.warnings }
+    /// Says what the migration will do.
+    ///
+    /// - Parameters:
+    ///   - withSQL: whether the plan has the statements.
+    ///   - withValues: whether these have the store's metadata, and the literals of an app's own objects.
+    /// - Throws: what reading a damaged store throws. A migration that would be refused has a plan with
+    ///   ``StorePlan/refusal``.
+    package func plan(withSQL: Bool = false, withValues: Bool = false) throws -> StorePlan {
+        try StorePlan(
+            prepared, needs: { try migrator.needs(of: $0, on: prepared.store) }, withSQL: withSQL,
+            withValues: withValues)
+    }
+
+    /// Does what is asked.
+    ///
+    /// - Throws: `codeMissing`, `dataConflict`, `unsupported` if the migration cannot begin; what ``Migrator/run(_:on:_:)``
+    ///   throws; `usage` for a request that only asks for a plan.
+    package func run(_ observer: MigrationObserver = .none) throws -> MigrationReport {
+        switch request.work {
+        case .plan:
+            throw MigrationError(
+                .usage, "The request asks for a plan, and not for a migration.", place: request.store,
+                remedy: "Ask for the migration.")
+        case .rehearse:
+            guard let migration = try prepared.migration() else {
+                return MigrationReport(prepared, MigrationOutcome?.none)
+            }
+            return MigrationReport(prepared, try migrator.rehearse(migration, on: prepared.store, observer))
+        case .migrateInto(let path):
+            return MigrationReport(prepared, try migrator.run(prepared, into: path, observer), into: path)
+        case .migrate:
+            if let budget = request.options.budget {
+                return MigrationReport(
+                    prepared,
+                    try migrator.run(
+                        prepared, within: .seconds(budget / .seconds(1)), since: started, observer))
+            }
+            guard request.options.makesRoom else {
+                return MigrationReport(prepared, MigrationOutcome(joining: try migrator.run(prepared, observer)))
+            }
+            let (outcomes, made) = try migrator.makingRoom(for: prepared.store) { try $0.run(prepared, observer) }
+            return MigrationReport(prepared, MigrationOutcome(joining: outcomes), made)
+        }
+    }
+}
+
+extension PreparedMigration.Options {
+    /// The options of a migration, as it is planned, diagnosed, mirrored and run.
+    package init(_ options: RunOptions, _ context: StoreSession.Context) {
+        var registry = context.registry
+        registry.acceptedLosses.formUnion(options.acceptedLosses)
+        if options.appliesFixes { registry.appliesFixes = true }
+        if options.allowsLargeQuarantine { registry.allowsLargeQuarantine = true }
+        self.init(
+            answers: context.answers, registered: context.registered, registry: registry, losses: context.losses,
+            stopsAtEachVersion: options.stopsAtEachVersion, isExperimental: options.isExperimental,
+            allowsCloudKit: options.allowsCloudKit)
+        part = options.configuration.map(StorePart.configuration) ?? context.part
+        metadataEntries = context.metadataEntries
+        defersWork = options.defersWork
+        // A call with a budget can divide the rows that a new table is filled with.
+        let rebuilds = options.normalises || options.budget != nil
+        choice = options.isInPlace ? .inPlace : rebuilds ? .normalised : .cheapest
+        comparesStores = options.comparesStores
+        comparesUnwritten = options.comparesUnwrittenTables
+        continuesEarlierCall = options.budget != nil
+    }
+}
+
+extension Answers {
+    /// The answers for the versions of the models at a path. Where a store stands for the models, the versions are those
+    /// of the two stores at this moment: an answer about one that is no longer among them is left out. Models that lack
+    /// the version of an answer are refused where the answers are used.
+    ///
+    /// - Parameters:
+    ///   - path: nil for versions that a program has made.
+    ///   - say: is given a sentence for each answer that is left out.
+    package func known(
+        in versions: ModelVersions, ofModelsAt path: String?, _ say: (String) -> Void
+    ) throws -> Answers {
+        guard !list.isEmpty, let path, try StoreProbe.isDatabase(path) else { return self }
+        func isKnown(_ answer: Answer) -> Bool { versions.positions(of: answer) != nil }
+        for answer in list where !isKnown(answer) {
+            say("Ignored, because neither store is of such a version: the answer \(answer.json).")
+        }
+        return removing { !isKnown($0) }
+    }
+}

@@ -1,0 +1,136 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+extension POSIXSystem {
+    package func makeFile(_ path: String, _ rights: FileRights) throws { try withNewFile(path, rights) { _ in } }
+
+    package func write(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws {
+        try withFile(path, O_WRONLY | O_TRUNC, making: rights, to: "write") { descriptor in
+            try bytes.withUnsafeBytes { try write($0, to: descriptor, path) }
+        }
+    }
+
+    package func append(_ bytes: [UInt8], to path: String, _ rights: FileRights) throws {
+        try withFile(path, O_WRONLY | O_APPEND, making: rights, to: "write") { descriptor in
+            try bytes.withUnsafeBytes { try write($0, to: descriptor, path) }
+        }
+    }
+
+    package func synchronise(_ path: String) throws {
+        try withDescriptor(path, O_RDONLY | O_NONBLOCK, to: "synchronise") { descriptor in
+            guard retrying({ fsync(descriptor) }) == 0 else { throw MigrationError.system("synchronise", path) }
+        }
+    }
+
+    /// Only what has reached the drive can be forgotten, so it is synchronised first. Darwin has no call for it.
+    package func forgetCache(of path: String) throws {
+        #if canImport(Glibc)
+            try withDescriptor(path, O_RDONLY | O_NONBLOCK, to: "read") { descriptor in
+                guard retrying({ fsync(descriptor) }) == 0 else { throw MigrationError.system("synchronise", path) }
+                // What the system keeps all the same is read from its memory, as anything else is.
+                _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
+            }
+        #endif
+    }
+
+    package func rename(_ path: String, to newPath: String) throws {
+        #if canImport(Glibc)
+            let result = Glibc.rename(path, newPath)
+        #else
+            let result = Darwin.rename(path, newPath)
+        #endif
+        guard result == 0 else { throw MigrationError.system("rename", path) }
+    }
+
+    package func rename(_ path: String, toUnused newPath: String) throws {
+        if rename(path, newPath, .toUnused) == 0 { return }
+        guard [EINVAL, ENOSYS, ENOTSUP].contains(errno) else { throw failure(to: newPath, from: path) }
+        // A volume that cannot: a second name replaces nothing either. A folder has only one, and replaces no other that
+        // holds anything.
+        if link(path, newPath) == 0 {
+            try remove(path)
+        } else {
+            guard errno != EEXIST else { throw failure(to: newPath, from: path) }
+            guard try !exists(newPath), try !isLink(newPath) else { throw MigrationError.taken(newPath) }
+            try rename(path, to: newPath)
+        }
+    }
+
+    package func exchange(_ path: String, with other: String) throws -> Bool {
+        if rename(path, other, .exchanging) == 0 { return true }
+        guard [EINVAL, ENOSYS, ENOTSUP].contains(errno) else { throw MigrationError.system("rename", path) }
+        return false
+    }
+
+    private func failure(to newPath: String, from path: String) -> MigrationError {
+        [EEXIST, ENOTEMPTY].contains(errno) ? .taken(newPath) : .system("rename", path)
+    }
+
+    private enum Rename { case toUnused, exchanging }
+
+    /// `man 2 renameat2`, which Glibc's module for Swift does not have.
+    private func rename(_ path: String, _ newPath: String, _ kind: Rename) -> Int32 {
+        #if canImport(Glibc)
+            typealias Call = @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
+            guard let symbol = dlsym(nil, "renameat2") else {
+                errno = ENOSYS
+                return -1
+            }
+            // RENAME_NOREPLACE and RENAME_EXCHANGE.
+            let flags: UInt32 = kind == .toUnused ? 1 : 2
+            return unsafeBitCast(symbol, to: Call.self)(AT_FDCWD, path, AT_FDCWD, newPath, flags)
+        #else
+            return renamex_np(path, newPath, UInt32(kind == .toUnused ? RENAME_EXCL : RENAME_SWAP))
+        #endif
+    }
+
+    @discardableResult
+    package func remove(_ path: String) throws -> Bool {
+        if unlink(path) == 0 { return true }
+        if errno == ENOENT || errno == ENAMETOOLONG { return false }
+        // Linux answers EISDIR for a folder, POSIX allows EPERM.
+        if errno == EISDIR || errno == EPERM, rmdir(path) == 0 { return true }
+        throw MigrationError.system("remove", path)
+    }
+
+    package func setMode(_ mode: UInt32, of path: String) throws {
+        guard chmod(path, mode_t(mode)) == 0 else { throw MigrationError.system("change the permissions of", path) }
+    }
+
+    package func setSize(_ size: Int64, of path: String) throws {
+        guard truncate(path, off_t(size)) == 0 else { throw MigrationError.system("change the size of", path) }
+    }
+
+    /// Copies what is left of `source` to `destination` by read and write.
+    func copyPieces(from source: Int32, to destination: Int32, _ path: String, _ copy: String) throws {
+        // On the heap: the stack of a thread may be smaller.
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+        defer { buffer.deallocate() }
+        while true {
+            #if canImport(Glibc)
+                let count = retrying { Glibc.read(source, buffer.baseAddress, buffer.count) }
+            #else
+                let count = retrying { Darwin.read(source, buffer.baseAddress, buffer.count) }
+            #endif
+            guard count >= 0 else { throw MigrationError.system("read", path) }
+            if count == 0 { return }
+            try write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: destination, copy)
+        }
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, _ path: String) throws {
+        var left = bytes
+        while !left.isEmpty {
+            #if canImport(Glibc)
+                let count = retrying { Glibc.write(descriptor, left.baseAddress, left.count) }
+            #else
+                let count = retrying { Darwin.write(descriptor, left.baseAddress, left.count) }
+            #endif
+            guard count >= 0 else { throw MigrationError.system("write", path) }
+            left = UnsafeRawBufferPointer(rebasing: left[count...])
+        }
+    }
+}

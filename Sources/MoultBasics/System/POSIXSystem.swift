@@ -1,0 +1,151 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The real machine.
+package struct POSIXSystem: System {
+    package init() {}
+
+    /// Repeats a call that a signal interrupted.
+    func retrying<Number: SignedInteger>(_ call: () -> Number) -> Number {
+        while true {
+            let result = call()
+            if result >= 0 || errno != EINTR { return result }
+        }
+    }
+}
+
+// MARK: - Clock, processes and names
+
+extension POSIXSystem {
+    package var processIdentifier: Int32 { getpid() }
+    package var user: UInt32 { geteuid() }
+
+    package var now: Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(time)
+    }
+
+    package var monotonicNanoseconds: UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+    }
+
+    package var temporaryFolder: String {
+        guard let value = getenv("TMPDIR"), value.pointee != 0 else { return "/tmp" }
+        return String(cString: value)
+    }
+
+    package func uniqueName() -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: (0..<16).map { _ in digits[Int.random(in: 0..<16)] }, as: UTF8.self)
+    }
+}
+
+extension Timestamp {
+    init(_ time: timespec) {
+        self.init(seconds: Int64(time.tv_sec), nanoseconds: Int32(truncatingIfNeeded: time.tv_nsec))
+    }
+}
+
+extension POSIXSystem {
+    /// `flock`, not `fcntl`: a POSIX lock vanishes when the process closes any descriptor of the file.
+    package func lock(_ path: String, _ rights: FileRights) throws -> FileLock? {
+        while true {
+            let descriptor = try openFile(path, O_RDWR, making: rights, to: "lock")
+            guard retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) == 0 else {
+                let number = errno
+                close(descriptor)
+                if number == EWOULDBLOCK { return nil }
+                throw MigrationError.system("lock", path, error: number)
+            }
+            // A lock on a file that was removed or replaced in the meantime keeps no process out: take it again.
+            var held = stat()
+            if fstat(descriptor, &held) == 0, let named = try status(of: path), named.isSameFile(as: FileStatus(held)) {
+                return FileLock {
+                    // Closing alone leaves the lock to a child that was forked and has not begun its program yet.
+                    flock(descriptor, LOCK_UN)
+                    close(descriptor)
+                }
+            }
+            close(descriptor)
+        }
+    }
+}
+
+extension MigrationError {
+    /// The error of a failed system call: `action` reads like "read" or "make the folder".
+    package static func system(_ action: String, _ path: String, error number: Int32 = errno) -> MigrationError {
+        let cause = String(cString: strerror(number))
+        let name = path.isEmpty ? "it" : path
+        switch number {
+        case ENOENT, ENOTDIR:
+            return MigrationError(
+                .fileNotFound, "Nothing is at \(name), so Moult could not \(action) it.", place: path,
+                remedy: "Check the path.", cause: cause)
+        case ELOOP:
+            return MigrationError(
+                .fileNotReadable,
+                "\(name) is a cycle of symbolic links, so Moult could not "
+                    + "\(action) it.", place: path, remedy: "Name the file itself, or correct the links.", cause: cause)
+        case EROFS:
+            return MigrationError(
+                .readOnly, "The volume of \(name) cannot be written, so Moult could not \(action) it.", place: path,
+                remedy: "Mount the volume writable, or name another folder.", cause: cause)
+        case EACCES, EPERM:
+            let isReading = ["read", "list", "look at", "find"].contains(action)
+            return MigrationError(
+                isReading ? .fileNotReadable : .readOnly, "This user may not \(action) \(name).", place: path,
+                remedy: "Give this user the permission, or run as another user.", cause: cause)
+        case ENOSPC, EDQUOT:
+            return MigrationError(
+                .insufficientStorage, "The volume became full while Moult tried to \(action) \(name).", place: path,
+                remedy: "Free some space and run the command again.", cause: cause)
+        case ELOOP:
+            return MigrationError(
+                .fileNotReadable, "\(name) is a symbolic link, or its path contains one, which Moult does not follow.",
+                place: path, remedy: "Put the file itself there, or remove the link.", cause: cause)
+        case EISDIR:
+            return MigrationError.notAFile(path, S_IFDIR)
+        case ENXIO:
+            return MigrationError.notAFile(path, S_IFIFO)
+        case EIO:
+            return MigrationError(
+                .inputOutput, "The disk failed while Moult tried to \(action) \(name).", place: path,
+                remedy: "Check the system's log for the disk's error, then run the command again.", cause: cause
+            )
+        default:
+            return MigrationError(
+                .inputOutput, "Moult could not \(action) \(name).", place: path,
+                remedy: "Check the cause, then run the command again.", cause: cause)
+        }
+    }
+
+    /// The error of a path where something is already.
+    package static func taken(_ path: String, for place: String? = nil) -> MigrationError {
+        MigrationError(
+            .usage, "There is already something at \(path).", place: place ?? path,
+            remedy: "Name a path that does not exist, or move what is there.")
+    }
+
+    /// The error of something that has a file's name and is none.
+    ///
+    /// - Parameter type: as `st_mode` has it.
+    static func notAFile(_ path: String, _ type: mode_t) -> MigrationError {
+        let kind =
+            switch type {
+            case S_IFDIR: "a folder"
+            case S_IFIFO: "a FIFO (a named pipe)"
+            case S_IFCHR, S_IFBLK: "a device"
+            case S_IFSOCK: "a socket"
+            default: "something else"
+            }
+        return MigrationError(
+            .fileNotReadable, "\(path) is \(kind), not a file.", place: path,
+            remedy: "Name a plain file.")
+    }
+}

@@ -1,0 +1,154 @@
+/// The parts of a path, by its text alone.
+package enum Path {
+    /// The last part: `b.sqlite` of `/a/b.sqlite`.
+    package static func name(of path: String) -> String {
+        let trimmed = withoutTrailingSlashes(path)
+        guard trimmed != "/", let slash = trimmed.utf8.lastIndex(of: UInt8(ascii: "/")) else { return trimmed }
+        return String(trimmed[trimmed.utf8.index(after: slash)...])
+    }
+
+    /// All but the last part: `/a` of `/a/b.sqlite`, `.` of `b.sqlite`.
+    package static func folder(of path: String) -> String {
+        let trimmed = withoutTrailingSlashes(path)
+        guard let slash = trimmed.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return slash == trimmed.startIndex ? "/" : withoutTrailingSlashes(String(trimmed[..<slash]))
+    }
+
+    /// The name without its extension: `b` of `/a/b.sqlite`, `.b` of `.b`.
+    package static func stem(of path: String) -> String {
+        let name = name(of: path)
+        guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot != name.startIndex else { return name }
+        return String(name[..<dot])
+    }
+
+    package static func join(_ folder: String, _ name: String) -> String {
+        folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
+    }
+
+    /// The ending of the folder next to a store where Moult keeps what is not the store.
+    package static let sidecarEnding = ".moult"
+
+    /// Of a path inside such a folder, the folder and the names below it; nil for any other path.
+    static func belowSidecar(_ path: String) -> (folder: String, names: [String])? {
+        guard let range = path.firstRange(of: sidecarEnding + "/") else { return nil }
+        let names = path[range.upperBound...].split(separator: "/").map(String.init)
+        return names.isEmpty ? nil : (String(path[..<range.upperBound].dropLast()), names)
+    }
+
+    private static func withoutTrailingSlashes(_ path: String) -> String {
+        var text = Substring(path)
+        while text.utf8.count > 1, text.utf8.last == UInt8(ascii: "/") { text.removeLast() }
+        return String(text)
+    }
+}
+
+/// A folder for copies that are not needed after the process, for this user alone.
+///
+/// The process that uses it holds a lock in it, so that another one can tell a folder that a dead process has left, and
+/// removes it.
+package final class TemporaryFolder: Sendable {
+    package let path: String
+    private let system: any System
+    private let lock: FileLock
+
+    private static let prefix = "moult-"
+    private static let lockName = ".moult-lock"
+
+    /// - Parameters:
+    ///   - kind: a word for its name.
+    ///   - parent: nil for the machine's own folder of that sort.
+    package init(_ kind: String, in parent: String? = nil, _ system: any System) throws {
+        let parent = parent ?? system.temporaryFolder
+        let path = Path.join(parent, "\(Self.prefix)\(kind)-\(system.uniqueName())")
+        try system.makeFolder(path)
+        do {
+            guard let lock = try system.lock(Path.join(path, Self.lockName)) else {
+                throw MigrationError(
+                    .locked, "Another process uses the folder of this run.", place: path,
+                    remedy: "Run the command again.")
+            }
+            (self.path, self.system, self.lock) = (path, system, lock)
+        } catch {
+            _ = try? system.removeTree(path)
+            throw error
+        }
+        Self.removeLeft(in: parent, besides: path, system)
+    }
+
+    /// Removes it with all that it holds.
+    package func remove() { _ = try? Self.remove(path, system) }
+
+    /// Removes a folder, its lock last: as long as there is data, the lock says whose it is.
+    private static func remove(_ path: String, _ system: any System) throws {
+        for name in try system.list(path) where name != lockName { try system.removeTree(Path.join(path, name)) }
+        try system.removeTree(path)
+    }
+
+    /// Whether a folder without a lock was made here: `moult-KIND-` and the digits of a unique name. Its process died before
+    /// it had locked the folder, or, with an earlier version of Moult, while it removed it.
+    private static func isOwnName(_ name: String) -> Bool {
+        let words = name.split(separator: "-", omittingEmptySubsequences: false)
+        return words.count == 3 && words[2].count == 16 && words[2].allSatisfy { $0.isHexDigit && !$0.isUppercase }
+    }
+
+    /// Removes the folders of this user's processes that have died. What cannot be removed is left to the next run.
+    private static func removeLeft(in parent: String, besides own: String, _ system: any System) {
+        for name in (try? system.list(parent)) ?? [] where name.hasPrefix(prefix) {
+            let path = Path.join(parent, name)
+            let lock = Path.join(path, lockName)
+            guard path != own, (try? system.isLink(path)) == false, let status = try? system.status(of: path),
+                status.kind == .folder, status.owner == system.user,
+                // A process that has just made its folder has not locked it yet.
+                system.now.seconds(since: status.changed) > 60,
+                (try? system.exists(lock)) == true || isOwnName(name), let held = try? system.lock(lock)
+            else { continue }
+            _ = try? remove(path, system)
+            withExtendedLifetime(held) {}
+        }
+    }
+}
+
+/// The mounted file systems and their mount points, as `/proc/self/mountinfo` lists them (`man 5 proc`).
+package struct MountTable: Sendable {
+    private let mounts: [(point: String, type: String)]
+
+    /// The table of this process; empty where the system has none.
+    package init() {
+        let bytes = (try? POSIXSystem().read("/proc/self/mountinfo")) ?? []
+        self.init(String(decoding: bytes, as: UTF8.self))
+    }
+
+    package init(_ text: String) {
+        mounts = text.split(separator: "\n").compactMap { line in
+            let parts = line.split(separator: " ")
+            guard parts.count > 4, let dash = parts.firstIndex(of: "-"), dash + 1 < parts.count else { return nil }
+            return (Self.unescaped(parts[4]), String(parts[dash + 1]))
+        }
+    }
+
+    /// The type of the file system that a path lies on, such as `ext4` or `nfs4`; nil if the table does not say.
+    ///
+    /// - Parameter path: absolute, without symbolic links.
+    package func type(of path: String) -> String? {
+        let above = mounts.filter { $0.point == "/" || path == $0.point || path.hasPrefix($0.point + "/") }
+        let longest = above.map(\.point.utf8.count).max()
+        // A later mount hides an earlier one at the same place.
+        return above.last { $0.point.utf8.count == longest }?.type
+    }
+
+    /// Spaces, tabs, line breaks and backslashes are written as a backslash and three octal digits.
+    private static func unescaped(_ text: Substring) -> String {
+        var (bytes, rest) = ([UInt8](), Array(text.utf8)[...])
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "\\"), rest.count >= 3,
+                let code = UInt8(String(decoding: rest.prefix(3), as: UTF8.self), radix: 8)
+            {
+                bytes.append(code)
+                rest = rest.dropFirst(3)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

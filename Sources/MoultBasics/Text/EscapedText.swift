@@ -1,0 +1,63 @@
+extension Unicode.Scalar {
+    /// Whether a terminal takes the scalar for a command, or changes the order in which text is shown: C0, DEL, C1, the
+    /// separators of lines, and the marks that turn the direction of writing.
+    package var steersTerminal: Bool {
+        value < 0x20 || (0x7F..<0xA0).contains(value) || value == 0x061C || (0x200E...0x200F).contains(value)
+            || (0x2028...0x202E).contains(value) || (0x2066...0x2069).contains(value)
+    }
+
+    /// The scalar as JSON spells it out: `\u009B`. All that steer are in the basic plane.
+    package var jsonEscape: String {
+        let digits = String(value, radix: 16)
+        return "\\u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+}
+
+extension String {
+    /// Whether a scalar in the text steers a terminal; decided on bytes, as nearly all text has none.
+    package var steersTerminal: Bool {
+        utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xD8 || $0 == 0xE2 }
+            && unicodeScalars.contains(where: \.steersTerminal)
+    }
+
+    /// The text with control characters spelled out, so that a name in a store cannot steer the terminal.
+    package var printable: String {
+        guard steersTerminal else { return self }
+        return unicodeScalars.map {
+            $0.steersTerminal ? "\\u{\(String($0.value, radix: 16, uppercase: true))}" : String($0)
+        }
+        .joined()
+    }
+}
+
+extension String {
+    /// As one word for a shell. Control characters are spelled out, as bash, zsh and POSIX.1-2024 read them (`$'…'`).
+    package var shellQuoted: String {
+        let isPlain =
+            !isEmpty
+            && unicodeScalars.allSatisfy {
+                $0.properties.isAlphabetic || ("0"..."9").contains($0) || "/._-=:,+@%".unicodeScalars.contains($0)
+            }
+        guard !isPlain else { return self }
+        guard unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+            return "$'" + unicodeScalars.map(\.inDollarQuotes).joined() + "'"
+        }
+        return "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var inDollarQuotes: String {
+        switch self {
+        case "'", "\\": return "\\\(self)"
+        case "\n": return "\\n"
+        case "\t": return "\\t"
+        default:
+            guard properties.generalCategory == .control else { return String(self) }
+            // Three octal digits each: no digit that follows can belong to one.
+            return String(self).utf8.map { byte in
+                "\\" + [byte >> 6, byte >> 3 & 7, byte & 7].map(String.init).joined()
+            }.joined()
+        }
+    }
+}

@@ -1,0 +1,79 @@
+extension String {
+    /// The order of version names: runs of digits by their value, letters without regard to case, and a name that is
+    /// the beginning of another before it. So `Model`, `Model 2`, `Model 10`.
+    package func precedesNaturally(_ other: String) -> Bool {
+        let (left, right) = (NaturalChunk.chunks(of: self), NaturalChunk.chunks(of: other))
+        if left == right { return precedesInByteOrder(other) }
+        return left.lexicographicallyPrecedes(right)
+    }
+}
+
+/// One character, or one run of digits.
+private enum NaturalChunk: Comparable {
+    /// Without leading zeros, so that a longer one is a greater one.
+    case number([UInt8])
+    case character(UInt8)
+
+    static func chunks(of text: String) -> [NaturalChunk] {
+        var chunks: [NaturalChunk] = []
+        var digits: [UInt8]?
+        for byte in text.lowercased().utf8 {
+            if (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) {
+                digits = (digits ?? []) + (digits ?? [] == [] && byte == UInt8(ascii: "0") ? [] : [byte])
+            } else {
+                if let run = digits { chunks.append(.number(run)) }
+                digits = nil
+                chunks.append(.character(byte))
+            }
+        }
+        if let run = digits { chunks.append(.number(run)) }
+        return chunks
+    }
+
+    static func < (left: NaturalChunk, right: NaturalChunk) -> Bool {
+        switch (left, right) {
+        case (.number(let left), .number(let right)):
+            left.count != right.count ? left.count < right.count : left.lexicographicallyPrecedes(right)
+        case (.character(let left), .character(let right)): left < right
+        case (.number, .character(let right)): UInt8(ascii: "0") < right
+        case (.character(let left), .number): left < UInt8(ascii: "0")
+        }
+    }
+}
+
+extension String {
+    /// Core Data sorts names by their UTF-8 bytes, which is not Swift's order for every character.
+    package func precedesInByteOrder(_ other: String) -> Bool {
+        utf8.lexicographicallyPrecedes(other.utf8)
+    }
+}
+
+/// Finds what somebody may have meant.
+package enum Suggestion {
+    /// The candidate with the fewest edits from `typed`, if that is few for its length or one begins with the other.
+    package static func nearest(to typed: String, among candidates: [String]) -> String? {
+        let ranked = candidates.map { (name: $0, edits: distance(typed.lowercased(), $0.lowercased())) }
+        guard let best = ranked.min(by: { $0.edits < $1.edits }) else { return nil }
+        if best.edits <= max(1, typed.count / 3) { return best.name }
+        let bare = typed.drop { $0 == "-" }
+        return bare.count >= 3 ? candidates.first { $0.drop { $0 == "-" }.hasPrefix(bare) } : nil
+    }
+
+    /// The number of insertions, deletions, replacements and swaps of neighbours between two words.
+    static func distance(_ left: String, _ right: String) -> Int {
+        let (left, right) = (Array(left.prefix(64)), Array(right.prefix(64)))
+        var rows = [Array(0...right.count)]
+        for i in left.indices {
+            var row = [i + 1]
+            for j in right.indices {
+                var least = min(row[j] + 1, rows[i][j + 1] + 1, rows[i][j] + (left[i] == right[j] ? 0 : 1))
+                if i > 0, j > 0, left[i] == right[j - 1], left[i - 1] == right[j] {
+                    least = min(least, rows[i - 1][j - 1] + 1)
+                }
+                row.append(least)
+            }
+            rows.append(row)
+        }
+        return rows[left.count][right.count]
+    }
+}

@@ -1,0 +1,216 @@
+import MoultBasics
+import MoultEngine
+import MoultModel
+import MoultPlan
+import MoultStore
+import MoultVerify
+
+extension DiagnosisCheck {
+    static let damagedPages = DiagnosisCheck { site in
+        guard let damage = site.damage else { return [] }
+        return [
+            site.finding(
+                "damaged-page", .error,
+                "\(damage) Stop all programs that write to it.",
+                try site.remedyForDamage)
+        ]
+    }
+
+    /// Tables that lack something and rows that contradict each other: what a repair fixes, and what it cannot.
+    static let rows = DiagnosisCheck { site in
+        guard let version = site.version, site.isSound else { return [] }
+        let (found, indexes) = try repairs(site, version)
+        // An audit counts what is next to the store, whether it may be repaired or not.
+        let rules = Set(found.faults.map(\.rule)).subtracting([.externalFiles])
+        let audit = try StoreAudit(
+            site.path, model: version.model, requiring: version, full: true, indexes: indexes, system: site.system)
+        // A check of its own finds those.
+        let remarks = found.remarks.filter { $0.code != DamagedSideFiles.code }
+        let others = audit.findings.filter { finding in
+            (finding.severity > .note || finding.code == StoreAudit.unnamedFilesCode)
+                && finding.code != DamagedSideFiles.code && !remarks.contains(finding)
+                && RepairRule.repairing[finding.code]?.isDisjoint(with: rules) ?? true
+        }
+        let schema = Dictionary(
+            audit.findings.filter { $0.severity == .error }.map { ($0.place, $0) }, uniquingKeysWith: { one, _ in one })
+        // An index without rows makes nothing slow.
+        let faults = found.faults.filter { $0.rule != .indexes || $0.count > 0 || schema[$0.place] != nil }
+        return faults.filter { $0.rule != .externalFiles }.map { site.finding($0, schema[$0.place]) } + remarks + others
+    }
+
+    /// Returns the faults that a repair would find, and the indexes that do not match their tables. Returns neither
+    /// where the store must be left alone; its rows and indexes are audited anyway.
+    private static func repairs(
+        _ site: DiagnosisSite, _ version: ModelVersion
+    ) throws -> (found: RepairReport, indexes: [IndexFault]?) {
+        do {
+            let repair = try StoreRepair(site.path, at: version, system: site.system)
+            return (repair.found, repair.indexFaults)
+        } catch let error as MigrationError where [.cloudKit, .deferredWork].contains(error.code) {
+            return (RepairReport(), nil)
+        }
+    }
+
+    /// Objects that a backup of the same version has and the store has not.
+    static let fewerRows = DiagnosisCheck { site in
+        guard let snapshot = site.snapshot, site.isSound else { return [] }
+        let hashes = snapshot.hashes.entities.mapValues(\.base64)
+        let backups = try site.migrator.backups(of: site.path).list()
+        guard let backup = backups.last(where: { $0.manifest.versionHashes == hashes }) else { return [] }
+        let lost = try ChangedObjects.all(in: site.path, since: backup, site.system).filter { changed in
+            changed.deleted > 10 && changed.deleted > 2 * changed.inserted
+        }
+        return lost.map { changed in
+            var finding = site.finding(
+                "fewer-objects", .warning, place: changed.entityName,
+                "\(Quantity.count(changed.deleted, "object")) of \(changed.entityName) in the backup \(backup.name) "
+                    + "\(changed.deleted == 1 ? "is" : "are") not in the store.",
+                "\(.rollback, site.store, .to(backup.name)), if the app did not delete them")
+            finding.keys = changed.deletedKeys
+            return finding
+        }
+    }
+
+    /// The check for many free pages, which make every read slow.
+    static let slowness = DiagnosisCheck { site in
+        guard site.isSound, site.snapshot != nil else { return [] }
+        let (pages, free) = try StoreProbe.read(site.path, system: site.system) { probe in
+            (
+                try probe.connection.integer("PRAGMA page_count") ?? 0,
+                try probe.connection.integer("PRAGMA freelist_count") ?? 0
+            )
+        }
+        guard pages > 1_000, free * 3 > pages else { return [] }
+        return [
+            site.finding(
+                "mostly-free", .note, "\(Quantity.count(free)) of \(Quantity.count(pages, "page")) are empty.",
+                "sqlite3 \(site.typed) VACUUM, when no app has it open")
+        ]
+    }
+}
+
+extension DiagnosisSite {
+    /// - Parameter error: what an audit says of the same place.
+    fileprivate func finding(_ fault: RepairReport.Fault, _ error: Finding?) -> Finding {
+        let repair: Remedy = "\(.repair, with: [store] + anyModel + [.dryRun])"
+        switch fault.rule {
+        case .history where fault.keys.isEmpty:
+            return finding(
+                "schema-history", .error, place: fault.place,
+                error?.message ?? "\(fault.place) of persistent history is missing.", repair)
+        case .indexes where error != nil:
+            return finding(error?.code ?? "", .error, place: fault.place, error?.message ?? "", repair)
+        case .tables where fault.place.hasPrefix(RepairReport.numberPlace):
+            return finding(
+                "schema-tables", .error, place: fault.place,
+                "The entity \(fault.place.dropFirst(RepairReport.numberPlace.count)) has no number in Z_PRIMARYKEY: its "
+                    + "objects cannot be read.", repair)
+        case .tables:
+            return finding(
+                "schema-tables", .error, place: fault.place,
+                "The table \(fault.place) is missing: reading its objects fails.", repair)
+        case .columns:
+            return finding(
+                "schema-columns", .error, place: fault.place,
+                "The column \(fault.place) is missing: reading its \(Quantity.count(fault.count, "object")) fails.",
+                repair)
+        case .indexes:
+            return finding(
+                "index-missing", .note, place: fault.place,
+                "The index \(fault.place) is missing: each search that needs it reads the whole table "
+                    + "(\(Quantity.count(fault.count, "row"))).", repair)
+        default:
+            let isCounter = fault.rule == .keyCounters
+            var rows = finding(
+                "rows-\(fault.rule.rawValue)", .error, place: fault.place,
+                (isCounter ? error?.message : nil) ?? "\(Quantity.count(fault.count, "row")) affected.", repair)
+            rows.keys = fault.keys
+            return rows
+        }
+    }
+}
+
+extension DiagnosisCheck {
+    static let version = DiagnosisCheck { site in
+        guard let snapshot = site.snapshot else { return [] }
+        guard let versions = site.versions else {
+            // A store that was not examined is not reported as sound.
+            return snapshot.findings + [
+                site.finding(
+                    "no-model", site.version == nil ? .warning : .note,
+                    site.version == nil
+                        ? "No model was named, and the store contains none that fits. Its version and rows are not checked."
+                        : "No model was named. The rows are checked with the model inside the store. It is not known whether the store is "
+                            + "behind.",
+                    "Name the model of the newest version with \(option: .model(nil)).")
+            ]
+        }
+        let recognition = try StoreRecognition(of: snapshot, in: versions, target: site.target)
+        let found = recognition.findings
+        switch recognition.status {
+        case .current: return found
+        case .behind: return found + [site.finding("behind", .note, recognition.status.sentence)]
+        case .ahead(_, _, let target):
+            return found + [
+                site.finding(
+                    "ahead", .error,
+                    "\(recognition.status.sentence) A newer program wrote it. An older one cannot open it.",
+                    "\(.downgrade, site.store, .model("MODEL"), .to(target))")
+            ]
+        case .unknown:
+            return found + [
+                site.finding(
+                    "unknown-version", .error,
+                    "\(recognition.status.sentence) Core Data says: the model used to open the store is incompatible.",
+                    "\(.inspect, site.store) shows the model inside it; \(.difference) and \(.lock) show which "
+                        + "released version was changed.")
+            ]
+        case .notCoreData(let reason): return [site.finding("not-core-data", .error, reason)]
+        }
+    }
+
+    /// The check for reasons why a migration would be refused, and for what it would lose.
+    static let plan = DiagnosisCheck { site in
+        guard site.versions != nil, site.isSound else { return [] }
+        do {
+            guard let prepared = try site.prepared(), !prepared.plan.isEmpty else { return [] }
+            var findings = prepared.storeFindings + (try prepared.bound?.findings(prepared.options.choice) ?? [])
+            for position in findings.indices where findings[position].remedy.isEmpty {
+                findings[position].advice = "\(.plan, with: site.wanted)"
+            }
+            if findings.allSatisfy({ $0.severity < .error }), try site.room.get() == nil {
+                let refusal = prepared.undeclaredLosses(among: try prepared.foreseenLosses())
+                findings.append(
+                    site.finding(
+                        "can-migrate", .note,
+                        "The store can be migrated to \(prepared.plan.to.name)"
+                            + (refusal == nil ? "." : ", once its losses are declared or accepted."),
+                        "\(refusal == nil ? .migrate : .plan, with: site.wanted)"))
+            }
+            return findings
+        } catch let error as MigrationError {
+            let command: Remedy
+            switch error.code {
+            // Nothing is wrong with the store: the model leaves open what becomes of its values.
+            case .question:
+                return [
+                    site.finding(
+                        "open-question", .note, place: error.place, "A migration waits for an answer: \(error.message)",
+                        error.advice)
+                ]
+            case .cannotInfer:
+                command =
+                    "\(.plan, with: site.wanted) shows the change; a mapping model (\(option: .mapping)) can do it."
+            // The version says it already.
+            case .storeAhead, .storeUnknown: return []
+            default: command = error.advice
+            }
+            let isInferring = error.code == .cannotInfer
+            return [
+                site.finding(
+                    isInferring ? "cannot-infer" : "cannot-plan", .error, place: error.place,
+                    isInferring ? "A lightweight migration is not possible: \(error.message)" : error.message, command)
+            ]
+        }
+    }
+}

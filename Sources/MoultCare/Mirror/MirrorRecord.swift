@@ -1,0 +1,253 @@
+import Moult
+import MoultBasics
+import MoultEngine
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+/// The record of a mirror in the sidecar of the mirrored store, `mirror.json`: which stores, which mapping, and which
+/// of the two is written to by apps.
+///
+/// It does not hold the progress of the mirror: the store that follows keeps that itself (``MirrorMark``).
+package struct MirrorRecord: Sendable, Hashable {
+    package enum State: String, Sendable {
+        /// The second store is being made; whoever finds this has found a start that died.
+        case starting
+        /// Apps write to the first store, and the second follows.
+        case mirroring
+        /// Apps write to the second store, and the first follows where there is a mapping back.
+        case cutOver
+    }
+
+    /// The same in the mark of the store that follows.
+    package var identifier: String
+    package var state: State
+    /// The resolved path of the second store.
+    package var second: String
+    /// `NSStoreUUID`, which both have.
+    package var uuid: String
+    package var from: String
+    package var to: String
+    /// The digest of the plan, in hexadecimal.
+    package var plan: String
+    package var startedAt: String
+    /// Whether the store that follows has still to be compared as a whole, whatever was written since.
+    package var comparesAll = false
+    /// Whether nothing that was written since the cut-over can be undone.
+    package var isOneWay = false
+    /// The changes that cannot be undone after the cut-over, in sentences.
+    package var losses: [String] = []
+    /// The request that the mirror was begun with, by which the next call finds the model and the mapping.
+    package var request: StoreRequest
+    /// The configuration that the stores hold; nil where they hold all entities.
+    package var configuration: String?
+}
+
+extension MirrorRecord {
+    var part: StorePart { configuration.map(StorePart.configuration) ?? .whole }
+
+    /// The record as an answer, without what only Moult needs.
+    package var document: JSONValue {
+        [
+            "format": 1, "mirror": .string(identifier), "state": .string(state.rawValue), "second": .string(second),
+            "from": .string(from), "to": .string(to), "startedAt": .string(startedAt), "isOneWay": .bool(isOneWay),
+            "losses": JSONValue(losses),
+        ]
+    }
+}
+
+// MARK: - On the disk
+
+extension MirrorRecord {
+    /// - Returns: nil if the store has no mirror.
+    /// - Throws: `metadataInvalid` if the record cannot be read.
+    package static func read(_ sidecar: Sidecar, _ system: any System) throws -> MirrorRecord? {
+        guard try system.exists(sidecar.mirror) else { return nil }
+        let json = try JSONValue(
+            parsing: system.read(sidecar.mirror, as: .metadataInvalid), place: sidecar.mirror, code: .metadataInvalid)
+        guard let record = try MirrorRecord(json, of: sidecar) else {
+            throw MigrationError(
+                .metadataInvalid, "The format of the mirror's record is not known to this version of Moult.",
+                place: sidecar.mirror, remedy: "Use the version of Moult that wrote it.")
+        }
+        return record
+    }
+
+    func write(_ sidecar: Sidecar, _ system: any System) throws {
+        try system.writeAtomically(Array((try json.indented + "\n").utf8), to: sidecar.mirror, sidecar.rights)
+    }
+
+    static func remove(_ sidecar: Sidecar, _ system: any System) throws {
+        try system.remove(sidecar.mirrorSeen)
+        if try system.remove(sidecar.mirror) { try system.synchronise(sidecar.folder) }
+    }
+
+    private var json: JSONValue {
+        get throws {
+            .object([
+                .init("format", .integer(1)), .init("mirror", .string(identifier)),
+                .init("state", .string(state.rawValue)),
+                .init("second", .string(second)), .init("uuid", .string(uuid)), .init("from", .string(from)),
+                .init("to", .string(to)), .init("plan", .string(plan)), .init("startedAt", .string(startedAt)),
+                .init("comparesAll", .bool(comparesAll)), .init("isOneWay", .bool(isOneWay)),
+                .init("losses", .array(losses.map(JSONValue.string))), .init("configuration", JSONValue(configuration)),
+                .init("request", try request.document),
+                // By these an earlier version of Moult finds the model and the mapping.
+                .init("input", .object(request.words)),
+            ])
+        }
+    }
+
+    private init?(_ json: JSONValue, of sidecar: Sidecar) throws {
+        guard json["format"]?.integer == 1, let identifier = json["mirror"]?.string,
+            let state = json["state"]?.string.flatMap(State.init), let second = json["second"]?.string,
+            let uuid = json["uuid"]?.string, let from = json["from"]?.string, let to = json["to"]?.string,
+            let plan = json["plan"]?.string, let startedAt = json["startedAt"]?.string,
+            let request = try json["request"].map({ try StoreRequest($0, place: sidecar.mirror) })
+                ?? json["input"]?.members.map({ StoreRequest(words: $0, of: sidecar.store, into: second) })
+        else { return nil }
+        self.init(
+            identifier: identifier, state: state, second: second, uuid: uuid, from: from, to: to, plan: plan,
+            startedAt: startedAt, comparesAll: json["comparesAll"] == .bool(true),
+            isOneWay: json["isOneWay"] == .bool(true), losses: json["losses"]?.array?.compactMap(\.string) ?? [],
+            request: request, configuration: json["configuration"]?.string)
+    }
+}
+
+extension StoreRequest {
+    /// The names and values of options that an earlier version of Moult reads in the record.
+    fileprivate var words: [JSONValue.Member] {
+        let words = [
+            ("model", models?.path), ("order", models?.order?.joined(separator: ",")), ("to", target),
+            ("answers", models?.answers), ("mapping", models?.mappings.count == 1 ? models?.mappings.first : nil),
+            ("experimental", options.isExperimental ? "" : nil), ("cloudkit", options.allowsCloudKit ? "" : nil),
+            ("accept-losses", options.acceptedLosses == .all ? "" : nil),
+        ]
+        return words.compactMap { name, value in value.map { JSONValue.Member(name, .string($0)) } }
+    }
+
+    /// The request of a record of an earlier version of Moult, which has the words of the command line.
+    fileprivate init(words: [JSONValue.Member], of store: String, into second: String) {
+        func word(_ name: String) -> String? { words.first { $0.key == name }?.value.string }
+        var options = RunOptions()
+        (options.isExperimental, options.allowsCloudKit) = (word("experimental") != nil, word("cloudkit") != nil)
+        if word("accept-losses") != nil { options.acceptedLosses = .all }
+        let models = word("model").map { path in
+            Models(
+                path: path, order: word("order")?.split(separator: ",").map(String.init), answers: word("answers"),
+                mappings: word("mapping").map { [$0] } ?? [])
+        }
+        self.init(store, to: word("to"), .migrateInto(second), options, models: models)
+    }
+}
+
+/// The progress of the store that follows, kept in its own metadata under one application key, so that it is written in
+/// the same transaction as the rows: after a crash the rows and the mark tell of one moment.
+struct MirrorMark: Equatable {
+    static let key = "MoultMirror"
+
+    /// ``MirrorRecord/identifier``
+    var identifier: String
+    /// The last transaction of persistent history that is in the rows; nil for a store without history.
+    var transaction: Int64?
+    /// By table, the sum over its rows as ``MirrorContents`` reckons it.
+    var contents: [String: Int64]
+
+    init(identifier: String, transaction: Int64?, contents: [String: Int64]) {
+        self.identifier = identifier
+        self.transaction = transaction
+        self.contents = contents
+    }
+
+    /// Nil if the store follows none.
+    init?(_ metadata: StoreMetadata) {
+        guard let entry = metadata.entries[Self.key], let identifier = entry["mirror"]?.string,
+            let contents = entry["contents"]?.dictionary?.compactMapValues(\.integer)
+        else { return nil }
+        self.init(identifier: identifier, transaction: entry["transaction"]?.integer, contents: contents)
+    }
+
+    /// The mark of what is at a path; nil if it is no store, or one that follows none.
+    ///
+    /// - Throws: what the disk says: a store that cannot be read may follow.
+    static func read(in store: String, _ system: any System) throws -> MirrorMark? {
+        do {
+            return try StoreProbe.read(store, system: system) { try MirrorMark(StoreMetadata(from: $0.connection)) }
+        } catch let error as MigrationError where [.notAStore, .storeCorrupted, .metadataInvalid].contains(error.code) {
+            return nil
+        }
+    }
+
+    var entry: PropertyList {
+        var entries: [String: PropertyList] = [
+            "mirror": .string(identifier), "contents": .dictionary(contents.mapValues(PropertyList.integer)),
+        ]
+        entries["transaction"] = transaction.map(PropertyList.integer)
+        return .dictionary(entries)
+    }
+}
+
+/// A sum over the rows of a table that does not depend on their order: what rows that come and go change of it is known
+/// without the others.
+///
+/// It tells whether somebody else wrote to the store that follows. It is no proof that two stores are equal; a
+/// comparison of all values is (``MirrorComparison``).
+enum MirrorContents {
+    /// The sums of tables, by name.
+    static func sums(_ connection: Connection, _ tables: [MirroredTable]) throws -> [String: Int64] {
+        var sums: [String: Int64] = [:]
+        for table in tables {
+            sums[table.name] = try sum(connection, table, from: "main.\(table.name.quotedName) AS r")
+        }
+        return sums
+    }
+
+    /// - Parameter rows: what stands behind FROM; the row is called `r`.
+    static func sum(_ connection: Connection, _ table: MirroredTable, from rows: String) throws -> Int64 {
+        try connection.integer("SELECT moult_sum(\(row(table.columns))) FROM \(rows)") ?? 0
+    }
+
+    static func register(on connection: Connection) throws {
+        try connection.register(rowFunction)
+        try connection.register(SQLiteAggregate("moult_sum", argumentCount: 1) { Sum() })
+    }
+
+    /// A function takes no more than 127 arguments: what a row has beyond goes through it again.
+    private static func row(_ columns: [String]) -> String {
+        var (text, rest) = ("0", columns.map { "r.\($0.quotedName)" }[...])
+        while !rest.isEmpty {
+            text = "moult_row(\(text), \(rest.prefix(100).joined(separator: ", ")))"
+            rest = rest.dropFirst(100)
+        }
+        return text
+    }
+
+    /// FNV-1a over the values' kinds and bytes. Numbers that SQL takes for equal are equal here.
+    private static let rowFunction = SQLiteFunction("moult_row", argumentCount: -1) { arguments in
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        func add(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        for index in 0..<arguments.count {
+            switch arguments.storageClass(index) {
+            case .null: add(0)
+            case .integer, .real:
+                add(1)
+                let bits =
+                    Int64(exactly: arguments.real(index)) == arguments.integer(index)
+                        || arguments.storageClass(index) == .integer
+                    ? UInt64(bitPattern: arguments.integer(index)) : arguments.real(index).bitPattern
+                withUnsafeBytes(of: bits) { $0.forEach(add) }
+            case .text, .blob:
+                add(arguments.storageClass(index) == .text ? 2 : 3)
+                arguments.withBytes(index) { $0.forEach(add) }
+                add(255)
+            }
+        }
+        return .integer(Int64(bitPattern: hash))
+    }
+
+    private final class Sum: SQLiteAggregation {
+        private var total: Int64 = 0
+        func add(_ arguments: SQLiteArguments) { total &+= arguments.integer(0) }
+        func value() -> SQLiteValue { .integer(total) }
+    }
+}

@@ -1,0 +1,181 @@
+import MoultBasics
+import MoultEngine
+import MoultModel
+import MoultPlan
+import MoultStore
+
+/// From which store to which a mirror goes at present, and by what mapping.
+struct MirrorRoute: Sendable {
+    /// The path of the store that apps write to.
+    let primary: String
+    /// The path of the store that follows.
+    let replica: String
+    let from: ModelVersion
+    let to: ModelVersion
+    /// The one mapping of the way; nil if it takes more than that.
+    let mapping: ResolvedMapping?
+    /// The reason why only the whole store can be followed and not single objects, in a sentence; nil if they can.
+    let obstacle: String?
+    /// Whether what the mapping does not fill stays as it is: on the way back.
+    let keepsUnfilled: Bool
+
+    /// The way from the first store to the second.
+    ///
+    /// - Throws: `unsupported` where a version lacks the configuration that the stores hold.
+    init(_ plan: MigrationPlan, hasRules: Bool, store: String, second: String, as part: StorePart) throws {
+        (primary, replica) = (store, second)
+        (from, to) = (try plan.from.restricted(to: part), try plan.to.restricted(to: part))
+        keepsUnfilled = false
+        guard let pass = plan.passes.first, plan.passes.count == 1, case .mapping(let mapping) = pass.work else {
+            self.mapping = nil
+            obstacle = "The migration takes \(plan.passes.count) passes."
+            return
+        }
+        self.mapping = mapping.restricted(from: from.model, to: to.model)
+        obstacle =
+            if let step = pass.steps.first {
+                "The step \(step.name) may change any object."
+            } else if hasRules {
+                "The rules of this program may change any object."
+            } else {
+                nil
+            }
+    }
+
+    /// The way back.
+    init(_ reversal: MirrorReversal, of forward: MirrorRoute) {
+        (primary, replica) = (forward.replica, forward.primary)
+        (from, to) = (forward.to, forward.from)
+        mapping = reversal.mapping
+        obstacle = nil
+        keepsUnfilled = true
+    }
+}
+
+/// The mapping back from a mirror's second store to its first, and what it cannot bring back.
+///
+/// It is the mapping itself, read from the other end, so it goes by the same names whatever the models say of renames.
+/// What the first store alone has is no loss: it keeps that as it is.
+struct MirrorReversal {
+    private(set) var mapping = ResolvedMapping(entityMappings: [])
+    /// The contents of the second store alone whose changes cannot be undone, in sentences.
+    private(set) var losses: [String] = []
+    /// The reasons why nothing can be undone, in sentences; empty where it can.
+    private(set) var obstacles: [String] = []
+
+    private let forward: ResolvedMapping
+    private let first: ManagedObjectModel
+    private let second: ManagedObjectModel
+
+    init(_ forward: ResolvedMapping, from first: ManagedObjectModel, to second: ManagedObjectModel) {
+        (self.forward, self.first, self.second) = (forward, first, second)
+        for entity in first.entities { add(entity) }
+        for merged in forward.mergedHierarchies(from: first, to: second) {
+            obstacles.append("Objects that moved into the hierarchy of \(merged.root) have other keys in it.")
+        }
+        for added in forward.entityMappings where added.sourceEntityName == nil {
+            guard let name = added.destinationEntityName else { continue }
+            mapping.entityMappings.append(.init(sourceEntityName: name, destinationEntityName: nil))
+            if second.entity(name)?.isAbstract == false { losses.append("Objects of \(name).") }
+        }
+        mapping.entityMappings.sort { left, right in
+            switch (left.destinationEntityName, right.destinationEntityName) {
+            case (let one?, let other?): one.precedesInByteOrder(other)
+            case (nil, nil): (left.sourceEntityName ?? "").precedesInByteOrder(right.sourceEntityName ?? "")
+            case (let one, _): one != nil
+            }
+        }
+    }
+
+    private mutating func add(_ entity: EntityDescription) {
+        let found = forward.mappings(fromEntity: entity.name).filter { $0.destinationEntityName != nil }
+        guard let mapped = found.first, found.count == 1, let name = mapped.destinationEntityName,
+            let other = second.entity(name)
+        else {
+            if found.count > 1 { obstacles.append("Objects of \(entity.name) become several objects.") }
+            mapping.entityMappings.append(.init(sourceEntityName: nil, destinationEntityName: entity.name))
+            return
+        }
+        var back = ResolvedEntityMapping(sourceEntityName: name, destinationEntityName: entity.name)
+        back.attributes = attributes(of: entity, mapped, other)
+        back.relationships = relationships(of: entity, mapped, other)
+        mapping.entityMappings.append(back)
+    }
+
+    // MARK: - Attributes
+
+    private mutating func attributes(
+        of entity: EntityDescription, _ mapped: ResolvedEntityMapping, _ other: EntityDescription
+    ) -> [String: AttributeSource] {
+        var sources: [String: AttributeSource] = [:]
+        var carried: Set<String> = []
+        // By attribute of the first store, those that it fills.
+        let filled = Dictionary(grouping: mapped.attributes.keys.sorted()) { name -> String? in
+            if case .attribute(let source, _)? = mapped.attributes[name] { source } else { nil }
+        }
+        for attribute in first.leaves(of: entity) where attribute.isStored && attribute.derivation == nil {
+            if let name = filled[attribute.name]?.first(where: {
+                second.attribute($0, of: other)?.isStored(as: attribute) == true
+            }) {
+                sources[attribute.name] = .attribute(name, ifNil: attribute.isOptional ? nil : attribute.defaultValue)
+                carried.insert(name)
+                continue
+            }
+            sources[attribute.name] = .constant(attribute.defaultValue)
+            if !attribute.isOptional, attribute.defaultValue == nil, !entity.isAbstract {
+                obstacles.append(
+                    "\(entity.name).\(attribute.name) is required, and a new object of \(other.name) has no value for it."
+                )
+            }
+        }
+        for attribute in second.leaves(of: other)
+        where attribute.isStored && attribute.derivation == nil && !carried.contains(attribute.name) {
+            losses.append("Values of \(other.name).\(attribute.name).")
+        }
+        return sources
+    }
+
+    // MARK: - Relationships
+
+    private mutating func relationships(
+        of entity: EntityDescription, _ mapped: ResolvedEntityMapping, _ other: EntityDescription
+    ) -> [String: RelationshipSource] {
+        var sources: [String: RelationshipSource] = [:]
+        var carried: Set<String> = []
+        let filled = Dictionary(grouping: mapped.relationships.keys.sorted()) { name -> String? in
+            if case .relationship(let source)? = mapped.relationships[name] { source } else { nil }
+        }
+        for relationship in first.relationships(of: entity) where !relationship.isTransient {
+            guard let name = filled[relationship.name]?.first, let there = second.relationship(name, of: other) else {
+                sources[relationship.name] = .empty
+                if !relationship.isOptional, !relationship.isToMany, !entity.isAbstract {
+                    obstacles.append(
+                        "\(entity.name).\(relationship.name) is required, and \(other.name) has no value for it.")
+                }
+                continue
+            }
+            sources[relationship.name] = .relationship(name)
+            carried.insert(name)
+            if there.isToMany != relationship.isToMany || there.isOrdered != relationship.isOrdered {
+                obstacles.append("\(other.name).\(name) has another type than \(entity.name).\(relationship.name).")
+            }
+        }
+        for relationship in second.relationships(of: other)
+        where !relationship.isTransient && !carried.contains(relationship.name) {
+            guard case .empty? = mapped.relationships[relationship.name] else {
+                obstacles.append("\(other.name).\(relationship.name) combines several.")
+                continue
+            }
+            losses.append("Links of \(other.name).\(relationship.name).")
+        }
+        return sources
+    }
+}
+
+extension AttributeDescription {
+    /// Whether a value can go over as it is.
+    fileprivate func isStored(as other: AttributeDescription) -> Bool {
+        isStored && type == other.type
+            && valueTransformerName == other.valueTransformerName
+    }
+}

@@ -1,0 +1,203 @@
+import MoultBasics
+import MoultEngine
+import MoultModel
+import MoultPlan
+import MoultSQLite
+import MoultStore
+
+/// The comparison of a mirror's store with a fresh migration.
+public struct MirrorVerification: Sendable, Hashable {
+    /// A table in which rows differ.
+    public struct Difference: Sendable, Hashable {
+        /// The table's name.
+        public package(set) var table: String
+        /// Rows that only the fresh migration has, or has so.
+        public package(set) var missing: Int64
+        /// Rows that only the store that follows has, or has so.
+        public package(set) var surplus: Int64
+        /// The first keys of either.
+        public package(set) var keys: [Int64]
+    }
+
+    /// The outcome of the step before the comparison; nil if the store that follows could not be brought up to date.
+    package var outcome: MirrorSync?
+    /// The reason why the store that follows could not be brought up to date; nil if it could.
+    public package(set) var obstacle: String?
+    /// The tables in which rows differ.
+    public package(set) var differences: [Difference]
+    /// Other things that differ: tables, indexes, keys of the metadata, files of external data.
+    public package(set) var others: [String]
+    /// Rows of the fresh migration that were compared.
+    public package(set) var rows: Int64
+
+    /// Whether nothing differs and the comparison was possible.
+    public var isEqual: Bool { obstacle == nil && differences.isEmpty && others.isEmpty }
+
+    package var document: JSONValue {
+        [
+            "format": 1, "equal": .bool(isEqual), "rows": .integer(rows), "obstacle": JSONValue(obstacle),
+            "differences": .array(
+                differences.map { difference in
+                    [
+                        "table": .string(difference.table), "missing": .integer(difference.missing),
+                        "surplus": .integer(difference.surplus),
+                        "keys": .array(difference.keys.map(JSONValue.integer)),
+                    ]
+                }), "others": JSONValue(others),
+        ]
+    }
+
+    package var lines: [String] {
+        if isEqual {
+            return ["Equal: \(Quantity.count(rows, "row")) compared, value by value, with a fresh migration."]
+        }
+        return (obstacle.map { ["Not brought up to date: \($0)"] } ?? [])
+            + differences.map { difference in
+                "\(difference.table): \(Quantity.count(difference.missing, "row")) only in a fresh migration, "
+                    + "\(Quantity.count(difference.surplus)) only in the store that follows; keys "
+                    + difference.keys.map(String.init).joined(separator: ", ")
+            } + others.map { "\($0) differs." }
+    }
+}
+
+/// The full comparison of a mirror's store with a fresh migration: every value of every row, both ways. It shares
+/// nothing with what writes the rows and knows neither keys that were listed nor counters.
+struct MirrorComparison {
+    /// `main` is the fresh migration, `replica` the store that follows.
+    let connection: Connection
+
+    private static let keyLimit = 10
+
+    init(fresh: String, replica: String) throws {
+        // With the right to write, the last to close leaves no log behind.
+        connection = try Connection(fresh, mode: .readWrite, busyTimeout: MirroredStore.patience)
+        try connection.attach(replica, as: "replica", mode: .readWrite)
+    }
+
+    /// - Parameters:
+    ///   - columns: those to compare.
+    ///   - numbers: the entity numbers of the rows; empty for all rows.
+    func difference(in table: String, columns: [String], numbers: [Int]) throws -> MirrorVerification.Difference? {
+        let condition =
+            numbers.isEmpty ? "" : " WHERE Z_ENT IN (\(numbers.map(String.init).joined(separator: ", ")))"
+        let list = columns.map(\.quotedName).joined(separator: ", ")
+        func rows(_ schema: String) -> String {
+            "SELECT \(list) FROM \(schema).\(table.quotedName)\(condition)"
+        }
+        let only = [("main", "replica"), ("replica", "main")].map { "\(rows($0.0)) EXCEPT \(rows($0.1))" }
+        let counts = try only.map { try connection.integer("SELECT count(*) FROM (\($0))") ?? 0 }
+        // Rows that are twice in one of them would be one in a set.
+        let sizes = try ["main", "replica"].map { try connection.integer("SELECT count(*) FROM (\(rows($0)))") ?? 0 }
+        guard counts != [0, 0] || sizes[0] != sizes[1] else { return nil }
+        let key = (columns.contains("Z_PK") ? "Z_PK" : columns.first ?? "").quotedName
+        let keys = try connection.rows(
+            "SELECT DISTINCT \(key) FROM (SELECT * FROM (\(only[0])) UNION SELECT * FROM (\(only[1]))) "
+                + "ORDER BY 1 LIMIT \(Self.keyLimit)"
+        ) { $0.integer(0) }
+        return .init(table: table, missing: counts[0], surplus: counts[1], keys: keys)
+    }
+
+    /// The tables, indexes and triggers that only one of the two has, by name.
+    func catalogueDifferences() throws -> [String] {
+        let (fresh, replica) = (try connection.catalogue(), try connection.catalogue(schema: "replica"))
+        return Set(fresh.entries).symmetricDifference(replica.entries).map(\.name).sorted()
+    }
+}
+
+extension MirroredStore {
+    /// Brings the store that follows up to date, and compares it with what a fresh migration of the other gives, value
+    /// by value.
+    ///
+    /// Both are of one moment of the store that is followed, which apps may write to in the meantime. Nothing is put
+    /// right.
+    package func verify() throws -> MirrorVerification {
+        let route = try route()
+        return try locked { try withWorkFolder { try verify(route, in: $0) } }
+    }
+
+    func verify(_ route: MirrorRoute, in folder: String) throws -> MirrorVerification {
+        let (still, fresh) = (Path.join(folder, "still"), try freshPath(for: route, in: folder))
+        try requireFile(route.replica)
+        try copy(route.primary, besideDataOf: route.primary, to: still)
+        try checkPrimary(snapshot(of: still), route)
+        try copy(still, besideDataOf: route.primary, to: fresh)
+        try migrate(fresh, by: route)
+        var outcome: MirrorSync?
+        var obstacle: String?
+        do {
+            outcome = try follow(
+                route, reading: still, in: folder, all: record.comparesAll, overwriting: false, fresh: fresh)
+        } catch let error as MigrationError where error.code == .mirrorDiverged {
+            obstacle = error.message
+        }
+        var result = try compare(route, fresh, with: still)
+        (result.outcome, result.obstacle) = (outcome, obstacle)
+        return result
+    }
+
+    private func compare(_ route: MirrorRoute, _ fresh: String, with still: String) throws -> MirrorVerification {
+        let comparison = try MirrorComparison(fresh: fresh, replica: route.replica)
+        defer { comparison.connection.close() }
+        let connection = comparison.connection
+        watch(connection)
+        try connection.checkSoundness(schema: "replica", place: route.replica)
+        var differences: [MirrorVerification.Difference] = []
+        var rows: Int64 = 0
+        for table in try tables(of: route, fresh, with: still) {
+            rows += try connection.integer("SELECT count(*) FROM main.\(table.name.quotedName)") ?? 0
+            if let found = try comparison.difference(
+                in: table.name, columns: table.columns, numbers: table.numbers)
+            {
+                differences.append(found)
+            }
+        }
+        let others =
+            try (route.keepsUnfilled ? [] : comparison.catalogueDifferences())
+            + metadataDifferences(connection, route) + highestKeyDifferences(connection)
+        return MirrorVerification(
+            outcome: nil, obstacle: nil, differences: differences, others: others, rows: rows)
+    }
+
+    /// Returns the tables and columns that both have to agree on: all that a fresh migration makes; on the way back
+    /// what the mapping fills.
+    private func tables(of route: MirrorRoute, _ fresh: String, with still: String) throws -> [(
+        name: String, columns: [String], numbers: [Int]
+    )] {
+        let connection = try Connection(fresh, mode: .readOnly)
+        defer { connection.close() }
+        if route.keepsUnfilled {
+            let (script, reason) = try script(of: route, over: snapshot(of: still))
+            guard let script else { throw cannotGoBack(reason ?? "") }
+            return script.tables.map { table in
+                (table.name, table.columns.filter { !table.unfilled.contains($0) }, table.numbers)
+            }
+        }
+        let layout = try StoreLayout(actual: StoreSnapshot(connection), model: route.to.model)
+        let history = try PartialScript.historyTables.map { (name: $0, columns: try connection.columns(of: $0)) }
+        return MirroredTable.all(of: layout).map { ($0.name, $0.columns, []) }
+            + history.filter { !$0.columns.isEmpty }.map { ($0.name, $0.columns.map(\.name), []) }
+    }
+
+    private func metadataDifferences(_ connection: Connection, _ route: MirrorRoute) throws -> [String] {
+        let (fresh, replica) = (
+            try StoreMetadata(from: connection), try StoreMetadata(from: connection, schema: "replica")
+        )
+        var keys = Set(fresh.entries.keys).union(replica.entries.keys).filter {
+            fresh.entries[$0] != replica.entries[$0]
+        }
+        keys.remove(MirrorMark.key)
+        // The first store's own words for its version stay, such as the framework that made it.
+        if route.keepsUnfilled { keys = keys.filter { !StoreMetadata.Key.all.contains($0) } }
+        return (fresh.uuid == replica.uuid ? [] : ["Z_UUID"]) + keys.sorted()
+    }
+
+    /// Keys that were handed out are never handed out again, so the store that follows may be ahead in this alone.
+    private func highestKeyDifferences(_ connection: Connection) throws -> [String] {
+        try connection.rows(
+            """
+            SELECT f.Z_NAME FROM main.Z_PRIMARYKEY AS f JOIN replica.Z_PRIMARYKEY AS r ON r.Z_ENT = f.Z_ENT \
+            WHERE CAST(r.Z_MAX AS INTEGER) < CAST(f.Z_MAX AS INTEGER) OR (f.Z_NAME IS NOT r.Z_NAME AND f.Z_ENT < 16000) ORDER BY 1
+            """
+        ) { "Z_PRIMARYKEY \($0.text(0) ?? "")" }
+    }
+}

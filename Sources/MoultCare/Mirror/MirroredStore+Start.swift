@@ -1,0 +1,185 @@
+import Moult
+import MoultBasics
+import MoultEngine
+import MoultModel
+import MoultPlan
+import MoultSQLite
+import MoultStore
+
+extension MirroredStore {
+    /// Makes the second store and begins to follow the first.
+    ///
+    /// The first store is only read, and may be open and written to in the meantime. When this throws, there is neither
+    /// a second store nor a mirror.
+    ///
+    /// - Parameters:
+    ///   - target: the version of the second store; nil for the current one.
+    ///   - second: a path at which nothing is.
+    ///   - request: the request, kept for the next call to find the model and the mapping.
+    /// - Throws: `usage` if there is a mirror, or something at the path; `insufficientStorage` before anything is made;
+    ///   what planning and the migration throw.
+    package static func start(
+        _ store: String, versions: ModelVersions, to target: String? = nil, at second: String,
+        options: PreparedMigration.Options = .init(), request: StoreRequest? = nil,
+        system: any System = POSIXSystem(), isCancelled: @escaping @Sendable () -> Bool = { false }
+    ) throws -> MirroredStore {
+        let path = try StoreProbe.checkFile(store, system)
+        let second = Path.join(try system.resolve(Path.folder(of: second)), Path.name(of: second))
+        let prepared = try StoreSession(StoreRequest(path, to: target, .plan), versions, options, on: system).prepared
+        guard !prepared.plan.isEmpty else {
+            throw MigrationError(
+                .usage, "The store is already of version \(prepared.plan.to.name).", place: store,
+                remedy: "Name another version with \(option: .to(nil)).")
+        }
+        let uuid = try StoreProbe.read(path, system: system) { try StoreMetadata(from: $0.connection).uuid }
+        var record = MirrorRecord(
+            identifier: system.uniqueName(), state: .starting, second: second, uuid: uuid,
+            from: prepared.plan.from.name, to: prepared.plan.to.name, plan: prepared.plan.digest.hexadecimal,
+            startedAt: system.now.iso8601,
+            request: request ?? StoreRequest(path, to: target, .migrateInto(second)))
+        if case .configuration(let name) = prepared.plan.part { record.configuration = name }
+        var mirror = MirroredStore(path, record, versions, options, system)
+        mirror.isCancelled = isCancelled
+        mirror.warnings = prepared.warnings
+        // What is refused makes nothing next to the second path; a start that died is looked at under the lock.
+        if try MirrorRecord.read(mirror.sidecar, system)?.state != .starting { try mirror.checkFree() }
+        try mirror.checkSpace(prepared)
+        try mirror.locked {
+            try mirror.checkFree()
+            try mirror.begin()
+        }
+        return mirror
+    }
+
+    private func checkSpace(_ prepared: PreparedMigration) throws {
+        guard let migration = try prepared.migration() else { return }
+        if let refusal = migration.lossRefusal { throw refusal }
+        let state = try StoreProbe.read(store, system: system) { try StoreState($0.connection) }
+        try SpaceRequirement(mirroring: sidecar, at: record.second, by: migration, on: state, system)
+            .check(for: "The mirror", system)
+    }
+
+    private func checkFree() throws {
+        let present = try MirrorRecord.read(sidecar, system)
+        if let present, present.state != .starting {
+            throw MigrationError(
+                .usage, "The store already has a mirror, at \(present.second).", place: store,
+                remedy: "Use it, or end it first: \(.stopMirror).")
+        }
+        if let present { try removeUnfinished(present) }
+        try system.checkNewPath(record.second, isStore: true, apartFrom: store)
+        try system.checkNewPath(Sidecar(store: record.second).support)
+    }
+
+    /// A start that died may have put its store in place, and nothing else can have the mirror's identifier; or only the
+    /// folder of external data, where nothing was when it began.
+    func removeUnfinished(_ dead: MirrorRecord) throws {
+        let support = Sidecar(store: dead.second).support
+        func removeSupport() throws { if support != sidecar.support { try system.removeTree(support) } }
+        if try !system.exists(dead.second) {
+            try removeSupport()
+        } else {
+            if try MirrorMark.read(in: dead.second, system)?.identifier == dead.identifier {
+                try system.remove(dead.second)
+                try removeSupport()
+            }
+        }
+        try MirrorRecord.remove(sidecar, system)
+    }
+
+    private mutating func begin() throws {
+        try record.write(sidecar, system)
+        do {
+            try withWorkFolder { folder in
+                let copy = Path.join(folder, Path.name(of: record.second))
+                try self.copy(store, besideDataOf: store, to: copy)
+                let route = try forward()
+                // Before the migration, whose code may write history of its own.
+                let transaction = try Self.lastTransaction(of: copy)
+                try migrate(copy, by: route)
+                try mark(copy, of: route.to, at: transaction)
+                try checkCancelled()
+                try putInPlace(copy)
+            }
+            record.state = .mirroring
+            try record.write(sidecar, system)
+        } catch {
+            do {
+                try removeUnfinished(record)
+            } catch let obstacle {
+                throw Self.left(record.second, after: error, obstacle)
+            }
+            throw error
+        }
+        noteSeen(record.second)
+    }
+
+    /// The record stays too, and the next start removes what is left.
+    private static func left(_ second: String, after error: any Error, _ obstacle: any Error) -> MigrationError {
+        var error = error as? MigrationError ?? MigrationError(.inputOutput, "\(error)", place: second, remedy: "")
+        error.message += " What was made at \(second) could not be removed: \(obstacle)"
+        error.remedy = "Repair the disk, then start the mirror again, which removes it first, or remove it yourself."
+        return error
+    }
+
+    static func lastTransaction(of path: String) throws -> Int64? {
+        let connection = try Connection(path, mode: .readWrite, busyTimeout: patience)
+        defer { connection.close() }
+        return try connection.lastTransaction()
+    }
+
+    /// Says in a store's own metadata that it follows, and how far it is.
+    ///
+    /// - Parameter transaction: the last one of persistent history that is in its rows.
+    func mark(_ path: String, of version: ModelVersion, at transaction: Int64?) throws {
+        let connection = try Connection(path, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
+        defer { connection.close() }
+        try MirrorContents.register(on: connection)
+        try connection.execute("PRAGMA synchronous = FULL")
+        let layout = try StoreLayout(actual: StoreSnapshot(connection), model: version.model)
+        try connection.transaction {
+            var metadata = try StoreMetadata(from: connection)
+            metadata.entries[MirrorMark.key] =
+                MirrorMark(
+                    identifier: record.identifier, transaction: transaction,
+                    contents: try MirrorContents.sums(connection, MirroredTable.all(of: layout))
+                ).entry
+            try metadata.write(to: connection)
+        }
+        try connection.writeBackLog(system)
+    }
+
+    private func putInPlace(_ copy: String) throws {
+        let (from, to) = (Sidecar(store: copy), Sidecar(store: record.second))
+        try system.synchronise(copy)
+        let hasFiles = try system.exists(from.support)
+        if hasFiles {
+            for name in try system.files(below: from.support) {
+                try system.synchronise(Path.join(from.support, name))
+            }
+            try system.rename(from.support, toUnused: to.support)
+        }
+        do {
+            try system.rename(copy, toUnused: record.second)
+        } catch {
+            // Next to what another process has made there it would be taken for that one's.
+            if hasFiles { try system.rename(to.support, to: from.support) }
+            throw error
+        }
+        try system.synchronise(Path.folder(of: record.second))
+    }
+}
+
+extension Connection {
+    /// The number of the last transaction of persistent history, whether it is still kept or not; nil without history.
+    func lastTransaction(schema: String = "main") throws -> Int64? {
+        let name = schema.quotedName
+        let tables = "type = 'table' AND name IN ('ACHANGE', 'ATRANSACTION')"
+        guard try integer("SELECT count(*) FROM \(name).sqlite_master WHERE \(tables)") == 2 else { return nil }
+        return try integer(
+            """
+            SELECT max(coalesce((SELECT max(Z_PK) FROM \(name).ATRANSACTION), 0), \
+            coalesce((SELECT \(PrimaryKeyRow.highestSQL) FROM \(name).Z_PRIMARYKEY WHERE Z_NAME = 'TRANSACTION' AND Z_ENT > 16000), 0))
+            """)
+    }
+}

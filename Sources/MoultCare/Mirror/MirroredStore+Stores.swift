@@ -1,0 +1,160 @@
+import Moult
+import MoultBasics
+import MoultEngine
+import MoultModel
+import MoultPlan
+import MoultSQLite
+import MoultStore
+
+extension MirroredStore {
+    /// The mark of the store that follows, when it is the one that the mirror has left.
+    ///
+    /// - Parameter overwriting: whether rows that another user has written there are to be given up.
+    /// - Throws: `fileNotFound`, `mirrorDiverged`.
+    func checkReplica(_ route: MirrorRoute, overwriting: Bool) throws -> MirrorMark {
+        try requireFile(route.replica)
+        let isSeen = try isAsSeen(route.replica)
+        let connection = try Connection(route.replica, mode: .readWrite, busyTimeout: Self.patience)
+        defer { connection.close() }
+        watch(connection)
+        let snapshot = try StoreSnapshot(connection)
+        guard let mark = MirrorMark(snapshot.metadata), mark.identifier == record.identifier else {
+            throw diverged(
+                "The store at this path is not the second store of this mirror.", route.replica,
+                "Restore that store, or stop the mirror and start a new one.")
+        }
+        guard snapshot.hashes.isCompatible(with: route.to.hashes) else {
+            throw diverged(
+                "The store that follows is no longer of version \(route.to.name).", route.replica,
+                "Stop the mirror and start a new one.")
+        }
+        guard !isSeen, !overwriting else { return mark }
+        // Somebody may have written to the file: its rows say whether it was anything but the mirror.
+        try MirrorContents.register(on: connection)
+        let layout = try StoreLayout(actual: snapshot, model: route.to.model)
+        let sums = try MirrorContents.sums(connection, MirroredTable.all(of: layout))
+        let changed = Set(sums.keys).union(mark.contents.keys).sorted().filter { sums[$0] != mark.contents[$0] }
+        guard changed.isEmpty else {
+            throw diverged(
+                "Something other than the mirror has written to the store that follows, in "
+                    + "\(changed.joined(separator: ", ")).", "\(route.replica): \(changed.joined(separator: ", "))",
+                "\(.verifyMirror) lists the rows; \(.syncMirror, .overwrite) discards them.")
+        }
+        return mark
+    }
+
+    /// - Throws: `mirrorDiverged` if the store that is followed is another one; what it is not in a state for.
+    func checkPrimary(_ snapshot: StoreSnapshot, _ route: MirrorRoute) throws {
+        try PreparedMigration.refuse(snapshot, options)
+        guard snapshot.metadata.uuid == record.uuid else {
+            throw diverged(
+                "The store is not the one with which the mirror was started: its UUID is \(snapshot.metadata.uuid), not "
+                    + "\(record.uuid).", route.primary,
+                "Restore the store, or stop the mirror and start a new one.")
+        }
+        guard snapshot.hashes.isCompatible(with: route.from.hashes) else {
+            throw diverged(
+                "The store is no longer of version \(route.from.name): it was migrated.", route.primary,
+                "Stop the mirror and start a new one from the store's current version.")
+        }
+    }
+
+    /// Checks that neither store was restored from a backup since: a restore leaves the counters as high as they were, and
+    /// takes back what was taken over.
+    ///
+    /// - Throws: `mirrorDiverged`.
+    func checkRestores(_ primary: StoreSnapshot, _ route: MirrorRoute) throws {
+        let replica = try snapshot(of: route.replica)
+        guard primary.metadata.entries[RestoreMark.key] != replica.metadata.entries[RestoreMark.key] else { return }
+        throw MirrorReading.ahead("One of the two stores was restored from a backup since.")
+    }
+
+    func diverged(_ message: String, _ place: String, _ remedy: Remedy) -> MigrationError {
+        MigrationError(.mirrorDiverged, message, place: place, remedy: remedy)
+    }
+}
+
+// MARK: - How a file was left
+
+extension MirroredStore {
+    /// Notes sizes and times of the files of the store that follows. It only saves work, so it may fail: where it is
+    /// missing, or tells of another file, the rows are asked.
+    func noteSeen(_ path: String) {
+        guard let facts = try? facts(of: path) else { return }
+        try? system.write(Array(facts.compact.utf8), to: sidecar.mirrorSeen, sidecar.rights)
+    }
+
+    private func isAsSeen(_ path: String) throws -> Bool {
+        guard try system.exists(sidecar.mirrorSeen) else { return false }
+        let bytes = try system.read(sidecar.mirrorSeen)
+        return bytes == Array(try facts(of: path).compact.utf8)
+    }
+
+    func facts(of path: String) throws -> JSONValue {
+        .array(
+            try [path, path + "-wal", path + "-journal"].map { name in
+                // An empty log is equivalent to none: SQLite leaves either.
+                guard let status = try system.status(of: name), name == path || status.size > 0 else { return .null }
+                return .array([
+                    .integer(status.size), .integer(status.modified.seconds),
+                    .integer(Int64(status.modified.nanoseconds)), .integer(Int64(truncatingIfNeeded: status.inode)),
+                ])
+            })
+    }
+}
+
+extension MirroredStore {
+    /// Copies a store that apps may write to, as it is at one moment, with its files of external data.
+    ///
+    /// - Parameter external: the store next to which these files lie.
+    func copy(_ path: String, besideDataOf external: String, to copy: String) throws {
+        try requireFile(path)
+        let source = try Connection(path, mode: .readWrite, busyTimeout: Self.patience)
+        defer { source.close() }
+        // A read that is open keeps the pages as they are: the copy does not begin again at each write.
+        try source.execute("BEGIN; SELECT count(*) FROM sqlite_master")
+        try BackupFolder(Path.folder(of: copy), system).copyPages(from: source, to: copy, .like(external), observer)
+        try source.execute("COMMIT")
+        let (from, to) = (ExternalStorage(store: external), ExternalStorage(store: copy))
+        guard try system.exists(from.folder) else { return }
+        try system.copyTree(from.supportFolder, to: to.supportFolder, to.rights)
+    }
+
+    /// Milliseconds to wait for a writer's transaction.
+    static let patience: Int32 = 10_000
+
+    func requireFile(_ path: String) throws {
+        guard try !system.exists(path) else { return }
+        let isFirst = path == store
+        throw MigrationError(
+            .fileNotFound, "The \(isFirst ? "first" : "second") store of the mirror is missing.", place: path,
+            remedy: isFirst
+                ? "Restore it, or end the mirror: \(.stopMirror)."
+                : "Name its new path: \(.syncMirror, .anyStore, .at("PATH")); or stop the mirror and start a new one.")
+    }
+
+    /// Returns the path for a fresh migration, under the name of the store that follows; makes its folder.
+    func freshPath(for route: MirrorRoute, in folder: String) throws -> String {
+        let own = Path.join(folder, "fresh")
+        try system.makeFolder(own)
+        return Path.join(own, Path.name(of: route.replica))
+    }
+
+    /// Migrates a copy by the way of a route, as the engine would the store itself; verified.
+    func migrate(_ path: String, by route: MirrorRoute) throws {
+        var run = RunOptions()
+        run.keepsBackup = false
+        guard route.keepsUnfilled, let mapping = route.mapping else {
+            _ = try StoreSession(StoreRequest(path, to: record.to, .migrate, run), versions, options, on: system)
+                .run(observer)
+            return
+        }
+        let bound = try StoreProbe.read(path, system: system) { probe in
+            try BoundPlan(
+                mapping, from: route.from, to: route.to, over: StoreSnapshot(probe.connection),
+                connection: probe.connection, experimental: true)
+        }
+        let migration = try Migration(bound, on: system.resolve(path), from: route.from.name, system: system)
+        _ = try run.migrator(on: system).run(migration, on: path, observer)
+    }
+}

@@ -1,0 +1,314 @@
+import MoultBasics
+import MoultEngine
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultVerify
+
+extension MirroredStore {
+    /// Takes over what was written since the last time.
+    ///
+    /// The store that is followed is only read, at one moment; apps may write to it in the meantime. The rows and how
+    /// far they go are one transaction of the other. When this throws, both stores are as they were.
+    ///
+    /// - Parameters:
+    ///   - all: compare every row, whatever history and counters say.
+    ///   - overwriting: give up what something else has written to the store that follows.
+    /// - Throws: `locked`, `fileNotFound`, `mirrorDiverged`; `dataConflict` if rows do not fit the other version.
+    package mutating func synchronise(all: Bool = false, overwriting: Bool = false) throws -> MirrorSync {
+        let route = try route()
+        let all = all || overwriting || record.comparesAll
+        let outcome = try locked {
+            try withWorkFolder { folder in
+                try follow(route, reading: route.primary, in: folder, all: all, overwriting: overwriting)
+            }
+        }
+        if record.comparesAll {
+            record.comparesAll = false
+            try record.write(sidecar, system)
+        }
+        return outcome
+    }
+
+    /// - Parameters:
+    ///   - source: the store that is followed, or a copy of it.
+    ///   - fresh: what a migration makes of that; nil if it has still to be made, if it is needed.
+    func follow(
+        _ route: MirrorRoute, reading source: String, in folder: String, all: Bool, overwriting: Bool,
+        fresh: String? = nil
+    ) throws -> MirrorSync {
+        let start = system.monotonicNanoseconds
+        try checkCancelled()
+        let mark = try checkReplica(route, overwriting: overwriting)
+        try requireFile(source)
+        let snapshot = try snapshot(of: source)
+        try checkPrimary(snapshot, route)
+        if !overwriting { try checkRestores(snapshot, route) }
+        let (script, obstacle) = try self.script(of: route, over: snapshot)
+        var reason = obstacle
+        var parts = try script.map {
+            try readParts(route, $0, snapshot, source, mark, in: folder, all: all, overwriting: overwriting)
+        }
+        if let missing = try parts.flatMap({ try missingValue(in: $0, route) }) {
+            // Whether the store had that fault before is for the engine to say, which knows the whole store.
+            guard !route.keepsUnfilled else { throw missing }
+            (parts, reason) = (nil, missing.message)
+        }
+        if route.keepsUnfilled, parts == nil { throw cannotGoBack(reason ?? "") }
+        let step =
+            try parts ?? readWhole(route, source, mark, in: folder, overwriting: overwriting, fresh: fresh)
+        try bringFiles(of: step, route)
+        let changes = try write(step, route, mark)
+        noteSeen(route.replica)
+        return MirrorSync(
+            means: step.means, changes: changes, reason: reason,
+            seconds: system.seconds(since: start))
+    }
+
+    func snapshot(of path: String) throws -> StoreSnapshot {
+        // With the right to write, SQLite recovers what a killed app has left.
+        let connection = try Connection(path, mode: .readWrite, busyTimeout: Self.patience)
+        defer { connection.close() }
+        return try StoreSnapshot(connection)
+    }
+
+    /// The statements for single objects, or the reason why there are none.
+    func script(of route: MirrorRoute, over snapshot: StoreSnapshot) throws -> (PartialScript?, String?) {
+        guard let mapping = route.mapping else { return (nil, route.obstacle) }
+        if let obstacle = route.obstacle { return (nil, obstacle) }
+        let replica = try self.snapshot(of: route.replica)
+        let script = try PartialScript(
+            mapping, from: StoreLayout(actual: snapshot, model: route.from.model),
+            to: StoreLayout(actual: replica, model: route.to.model), catalogue: snapshot.catalogue)
+        return script.obstacle.map { (nil, $0) } ?? (script, nil)
+    }
+}
+
+extension MirroredStore {
+    /// A value that the other version requires and that the new rows lack, as an error; nil if there is none.
+    func missingValue(in step: MirrorStep, _ route: MirrorRoute) throws -> MigrationError? {
+        let layout = try StoreLayout(actual: snapshot(of: route.replica), model: route.to.model)
+        let connection = try Connection(step.fresh, mode: .readWrite)
+        defer { connection.close() }
+        for column in StoreShape(layout, withObjects: false).required
+        where step.tables.contains(where: { $0.name == column.table && !$0.kept.contains(column.column) }) {
+            let numbers = column.numbers.map(String.init).joined(separator: ", ")
+            let key = try connection.integer(
+                "SELECT Z_PK FROM \(column.table.quotedName) WHERE Z_ENT IN (\(numbers)) "
+                    + "AND \(column.column.quotedName) IS NULL LIMIT 1")
+            guard let key else { continue }
+            return MigrationError(
+                .dataConflict, "The object \(key) has no value for \(column.place), which is required.",
+                place: column.place, remedy: "Give it one. Both stores are unchanged.")
+        }
+        return nil
+    }
+
+    func cannotGoBack(_ reason: String) -> MigrationError {
+        MigrationError(
+            .unsupported, "What is written to the second store cannot be copied to the first. \(reason)",
+            place: record.second,
+            remedy: "Use the second store; \(.stopMirror) ends the mirror.")
+    }
+
+    func readParts(
+        _ route: MirrorRoute, _ script: PartialScript, _ snapshot: StoreSnapshot, _ source: String, _ mark: MirrorMark,
+        in folder: String, all: Bool, overwriting: Bool
+    ) throws -> MirrorStep {
+        let path = Path.join(folder, "rows")
+        try system.makeFile(path, .own)
+        let connection = try Connection(path, mode: .readWrite, busyTimeout: Self.patience)
+        defer { connection.close() }
+        watch(connection)
+        try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = FILE")
+        try connection.attach(source, as: "source", mode: .readWrite)
+        try connection.attach(route.replica, as: "replica", mode: .readWrite)
+        try FormatFunctions.register(on: connection)
+        let external = ExternalStorage(store: route.primary)
+        for function in script.script.functions(externalFile: { [system] name in
+            guard StoreVerification.isPlainName(name) else {
+                throw StoreVerification.strangeFile(name, route.primary)
+            }
+            return try external.contents(of: name, on: system) ?? system.read(Path.join(external.folder, name))
+        }) { try connection.register(function) }
+        var reading = MirrorReading(connection, script, mark)
+        return try connection.transaction(.deferred) {
+            guard try connection.catalogue(schema: "source").digest == snapshot.catalogueDigest else {
+                throw MigrationError(
+                    .planStale, "The tables of the store have changed in the meantime.", place: source,
+                    remedy: "Run the command again.")
+            }
+            try reading.list(all: all)
+            let tables = try reading.makeRows(keepsUnfilled: route.keepsUnfilled)
+            return MirrorStep(
+                means: reading.means, fresh: path, tables: tables,
+                metadata: try StoreMetadata(from: connection, schema: "source"), transaction: reading.transaction,
+                highestKeys: try highestKeys(script, connection), external: [external])
+        }
+    }
+
+    private func highestKeys(_ script: PartialScript, _ connection: Connection) throws -> [(root: Int, highest: Int64)]
+    {
+        let entities = try script.sources.map { source in
+            let highest = try connection.integer(
+                "SELECT \(PrimaryKeyRow.highestSQL) FROM source.Z_PRIMARYKEY WHERE Z_ENT = ?",
+                [.integer(Int64(source.rootNumber))])
+            return (root: source.destinationRootNumber, highest: highest ?? 0)
+        }
+        let history = try connection.rows(
+            "SELECT Z_ENT, \(PrimaryKeyRow.highestSQL) FROM source.Z_PRIMARYKEY WHERE Z_ENT BETWEEN 16001 AND 16003"
+        ) { (root: Int($0.integer(0)), highest: $0.integer(1)) }
+        return entities + history
+    }
+
+    /// The whole store is migrated afresh, and every row of that compared.
+    func readWhole(
+        _ route: MirrorRoute, _ source: String, _ mark: MirrorMark, in folder: String, overwriting: Bool, fresh: String?
+    ) throws -> MirrorStep {
+        let path = try fresh ?? freshPath(for: route, in: folder)
+        var transaction: Int64?
+        if fresh == nil {
+            try copy(source, besideDataOf: route.primary, to: path)
+            transaction = try Self.lastTransaction(of: path)
+            try migrate(path, by: route)
+        } else {
+            transaction = try Self.lastTransaction(of: source)
+        }
+        if let last = transaction, let known = mark.transaction, known > last, !overwriting {
+            throw MirrorReading.ahead(
+                "It has the transaction \(known), but the store that it follows ends with \(last).")
+        }
+        let connection = try Connection(path, mode: .readWrite)
+        defer { connection.close() }
+        let layout = try StoreLayout(actual: StoreSnapshot(connection), model: route.to.model)
+        let history = try PartialScript.historyTables.compactMap { name -> MirroredTable? in
+            let columns = try connection.columns(of: name).map(\.name)
+            return columns.isEmpty ? nil : MirroredTable(name: name, columns: columns, key: ["Z_PK"])
+        }
+        return MirrorStep(
+            means: .comparison, fresh: path, tables: MirroredTable.all(of: layout) + history,
+            metadata: try StoreMetadata(from: connection), transaction: transaction,
+            highestKeys: try connection.rows(
+                "SELECT Z_ENT, Z_MAX FROM Z_PRIMARYKEY WHERE typeof(Z_MAX) = 'integer' AND Z_MAX > 0"
+            ) {
+                (root: Int($0.integer(0)), highest: $0.integer(1))
+            }, external: [ExternalStorage(store: path), ExternalStorage(store: route.primary)])
+    }
+}
+
+extension MirroredStore {
+    /// The rows, the metadata and the mark in one transaction.
+    func write(_ step: MirrorStep, _ route: MirrorRoute, _ mark: MirrorMark) throws -> MirrorChanges {
+        let connection = try Connection(
+            route.replica, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
+        defer { connection.close() }
+        watch(connection)
+        try connection.execute("PRAGMA synchronous = FULL; PRAGMA temp_store = FILE")
+        try connection.registerCoreDataStubs()
+        try MirrorContents.register(on: connection)
+        try connection.attach(step.fresh, as: "fresh", mode: .readWrite)
+        // Only the store that follows is to be written durably.
+        try connection.execute("PRAGMA fresh.journal_mode = OFF; PRAGMA fresh.synchronous = OFF")
+        do {
+            let application = try connection.transaction(.immediate) { try write(step, route, mark, connection) }
+            removeFiles(application.files, route, connection)
+            return application.changes
+        } catch let error as MigrationError where error.code == .sqlite && error.cause?.contains("constraint") == true {
+            throw MigrationError(
+                .dataConflict, "Two objects would have the same value, which must be unique in \(route.to.name).",
+                place: route.primary, remedy: "Change one of them. Both stores are unchanged.", cause: error.cause)
+        } catch {
+            // A log whose synchronisation failed holds the transaction, and the next process would find it there.
+            try? connection.run("PRAGMA main.wal_checkpoint(TRUNCATE)")
+            throw error
+        }
+    }
+
+    private func write(_ step: MirrorStep, _ route: MirrorRoute, _ mark: MirrorMark, _ connection: Connection) throws
+        -> MirrorApplication
+    {
+        let present = try StoreMetadata(from: connection)
+        let layout = try StoreLayout(actual: StoreSnapshot(connection), model: route.to.model)
+        let all = MirroredTable.all(of: layout)
+        let sums = step.means == .comparison ? try MirrorContents.sums(connection, all) : mark.contents
+        var application = try MirrorApplication(connection, sums: sums)
+        // Triggers that keep derived values would count twice; those of R-trees have their work to do.
+        let triggers = try connection.catalogue().triggers.filter { $0.kind != .rTree }.map(\.entry)
+        try connection.withoutTriggers(triggers) {
+            for table in step.tables { try application.apply(table) }
+            let names = Set(all.map(\.name))
+            let contents = application.sums.filter { names.contains($0.key) }
+            for (root, highest) in step.highestKeys {
+                try connection.run(
+                    "UPDATE Z_PRIMARYKEY SET Z_MAX = ?2 WHERE Z_ENT = ?1 AND (typeof(Z_MAX) <> 'integer' OR Z_MAX < ?2)",
+                    [.integer(Int64(root)), .integer(highest)])
+            }
+            var metadata = merged(step.metadata, into: present, route)
+            metadata.entries[MirrorMark.key] =
+                MirrorMark(identifier: record.identifier, transaction: step.transaction, contents: contents).entry
+            if metadata != present { try metadata.write(to: connection) }
+        }
+        try checkCancelled()
+        return application
+    }
+
+    /// Removes the files of rows that are gone, once that is committed. What stays does no harm to the store.
+    private func removeFiles(_ files: Set<String>, _ route: MirrorRoute, _ connection: Connection) {
+        guard !files.isEmpty, let named = try? ExternalStorage.names(in: connection) else { return }
+        let storage = ExternalStorage(store: route.replica)
+        let gone = try? storage.droppable(files.subtracting(named), of: route.replica, on: system)
+        for name in gone ?? [] { _ = try? system.remove(Path.join(storage.folder, name)) }
+    }
+
+    /// Returns the present metadata with the application's entries of the source. The entries that identify the version
+    /// stay.
+    private func merged(_ source: StoreMetadata, into present: StoreMetadata, _ route: MirrorRoute) -> StoreMetadata {
+        var metadata = present
+        for key in present.applicationEntries.keys where source.entries[key] == nil { metadata.entries[key] = nil }
+        for (key, value) in source.applicationEntries { metadata.entries[key] = value }
+        return metadata
+    }
+
+    /// Files that new rows refer to are there, and durable, before the rows are.
+    func bringFiles(of step: MirrorStep, _ route: MirrorRoute) throws {
+        let storage = ExternalStorage(store: route.replica)
+        var isNew = false
+        for name in try externalNames(of: step, route) where try storage.file(name, on: system) == nil {
+            // What the store refers to and has not, is not the mirror's fault.
+            guard let file = try step.external.lazy.compactMap({ try $0.file(name, on: system) }).first else {
+                continue
+            }
+            try storage.makeFolder(on: system)
+            let path = Path.join(storage.folder, name)
+            let part = "\(path).\(system.uniqueName()).part"
+            try system.copy(file, to: part, storage.rights)
+            try system.synchronise(part)
+            try system.rename(part, to: path)
+            isNew = true
+        }
+        guard isNew else { return }
+        for folder in [storage.folder, storage.supportFolder, Path.folder(of: route.replica)] {
+            try system.synchronise(folder)
+        }
+    }
+
+    private func externalNames(of step: MirrorStep, _ route: MirrorRoute) throws -> Set<String> {
+        let connection = try Connection(step.fresh, mode: .readWrite)
+        defer { connection.close() }
+        let layout = try StoreLayout(actual: snapshot(of: route.replica), model: route.to.model)
+        var names: Set<String> = []
+        for table in layout.tables where step.tables.contains(where: { $0.name == table.name }) {
+            for column in table.columns {
+                guard case .attribute(let entity, let name) = column.role,
+                    layout.model.entity(entity)?.attribute(name)?.allowsExternalBinaryDataStorage == true
+                else { continue }
+                let value = column.name.quotedName
+                let cells = try connection.rows(
+                    "SELECT \(value) FROM \(table.name.quotedName) WHERE substr(\(value), 1, 1) = x'02'"
+                ) { $0.blob(0) ?? [] }
+                for case .file(let name)? in cells.map(ExternalStorage.Cell.init) { names.insert(name) }
+            }
+        }
+        return names
+    }
+}

@@ -1,0 +1,119 @@
+import Moult
+import MoultEngine
+import MoultModel
+
+/// A second store, of another version, that follows a store that is in use.
+///
+///     let mirror = try await project.startMirror(of: "app.sqlite", at: "app-new.sqlite")
+///     try await mirror.sync()
+///     if try await mirror.verify().isEqual { try await mirror.cutOver() }
+///
+/// The value holds no store open: every call reads next to the first store how far the mirror is. Documentation/Mirror.md
+/// says what a mirror promises and refuses.
+public struct StoreMirror: Sendable {
+    /// The path of the first store.
+    public let store: String
+    let project: Project
+    let options: RunOptions
+
+    /// Copies what apps wrote to the other store since the last sync. Both stores may be in use.
+    ///
+    /// - Parameters:
+    ///   - comparingAll: compare every row, whatever history and lock counters say.
+    ///   - overwriting: discard what something else has written to the store that follows; compares every row too.
+    /// - Throws: `mirrorDiverged` if something else has written to the store that follows; `dataConflict` if rows do not
+    ///   fit the other version; `planStale`, `locked`, `fileNotFound`, `cancelled`.
+    @discardableResult
+    public func sync(comparingAll: Bool = false, overwriting: Bool = false) async throws -> Sync {
+        try await run { try $0.synchronise(all: comparingAll, overwriting: overwriting) }
+    }
+
+    /// Says how far the store that follows is behind. Neither store is changed.
+    public func status() async throws -> Status { try await run { try $0.status() } }
+
+    /// Brings the store that follows up to date, and compares every value with a fresh migration of the other.
+    public func verify() async throws -> Verification { try await run { try $0.verify() } }
+
+    /// Says where the second store is now, after it was moved.
+    ///
+    /// - Throws: `mirrorDiverged` if another store is there.
+    public func moveSecond(to path: String) async throws { try await run { try $0.moveSecond(to: path) } }
+
+    /// Switches to the second store: apps write to it from now on, and the first follows. No process may have the first
+    /// store open.
+    ///
+    /// - Parameter acceptingLosses: whether to do it even if undoing it would lose something.
+    /// - Returns: what undoing it would lose, in one sentence each.
+    /// - Throws: `unsupported` with that list if it was not accepted; `verificationFailed` if the stores differ; `locked`.
+    @discardableResult
+    public func cutOver(acceptingLosses: Bool = false) async throws -> [String] {
+        try await run { try $0.cutOver(acceptingLosses: acceptingLosses) }
+    }
+
+    /// Switches back to the first store, which has what was written to the second since.
+    ///
+    /// - Throws: `unsupported` if the cut-over cannot be undone; otherwise as ``cutOver(acceptingLosses:)``.
+    public func undoCutOver() async throws { try await run { try $0.undoCutOver() } }
+
+    /// Ends the mirror; both stores stay.
+    public func stop() async throws { try await onThread { _ in try MirroredStore.stop(store) } }
+
+    private func run<Value: Sendable>(
+        _ body: @escaping @Sendable (inout MirroredStore) throws -> Value
+    ) async throws -> Value {
+        try await onThread { isCancelled in
+            var mirror = try project.mirror(of: store, options, isCancelled)
+            return try body(&mirror)
+        }
+    }
+}
+
+extension Project {
+    /// Makes a second store by a migration to another version, and begins to follow the first, which is only read and may
+    /// be in use.
+    ///
+    /// - Parameters:
+    ///   - store: the path of the first store.
+    ///   - path: the path of the second; nothing may exist there.
+    ///   - version: the name of its version; nil for the current one.
+    ///   - options: `acceptedLosses`, `allowsCloudKit` and `isExperimental` count.
+    /// - Throws: `usage` if the store has a mirror or something is at the path; what planning and running a migration
+    ///   throw. Then there is neither a second store nor a mirror.
+    public func startMirror(
+        of store: String, at path: String, to version: String? = nil, options: RunOptions = RunOptions()
+    ) async throws -> StoreMirror {
+        try await onThread { isCancelled in
+            let models = self.path.map { StoreRequest.Models(path: $0, order: order, mappings: mappingPaths) }
+            let request = StoreRequest(store, to: version, .migrateInto(path), options, models: models)
+            _ = try MirroredStore.start(request, context(for: store), isCancelled: isCancelled)
+            return StoreMirror(store: store, project: self, options: options)
+        }
+    }
+
+    /// The mirror of a store, which this project or `moult mirror start` began with the same models and mapping.
+    ///
+    /// - Throws: `usage` if the store has no mirror; `planStale` if the mapping is not the one that it was begun with.
+    public func mirror(of store: String, options: RunOptions = RunOptions()) async throws -> StoreMirror {
+        try await onThread { _ in
+            _ = try mirror(of: store, options) { false }
+            return StoreMirror(store: store, project: self, options: options)
+        }
+    }
+
+    func mirror(
+        of store: String, _ options: RunOptions, _ isCancelled: @escaping @Sendable () -> Bool
+    ) throws -> MirroredStore {
+        try MirroredStore(of: store, options, context(for: store), isCancelled: isCancelled)
+    }
+}
+
+extension StoreMirror {
+    /// The means by which a mirror knows what was written.
+    public typealias Means = MirrorMeans
+    /// The changes that one sync has made to the store that follows.
+    public typealias Sync = MirrorSync
+    /// The status of a mirror.
+    public typealias Status = MirrorStatus
+    /// The result of the comparison with a fresh migration.
+    public typealias Verification = MirrorVerification
+}

@@ -1,0 +1,130 @@
+import Moult
+import MoultBasics
+import MoultModel
+import MoultTools
+
+extension Invocation {
+    /// The project of the command line: the versions of the model that `--model` names, otherwise of the app or inside
+    /// the store, with the answers, mapping models and rules that are named.
+    func project(_ console: Console) throws -> Project { try project(try versions(console), console) }
+
+    /// The same for versions that were read.
+    func project(_ versions: ModelVersions, _ console: Console) throws -> Project {
+        var registry = registryWithDeclaredLosses
+        if let path = self[value: .rules] {
+            registry.rules += try RulesFile(json: try POSIXSystem().read(path), place: path).rules
+        }
+        var project = Project(
+            versions, path: self[value: .model], order: list(.order), registry: registry, answers: try answers(),
+            mappings: self[value: .mapping].map { [$0] } ?? [])
+        project.logger = { console.say($0.message) }
+        return project
+    }
+
+    /// The options of a run, as far as the verb has them.
+    ///
+    /// - Throws: `usage` for a value that is none.
+    func runOptions() throws -> RunOptions {
+        var options = RunOptions()
+        options.backupFolder = self[value: .backups]
+        options.keepsBackup = !self[.frugal]
+        options.makesRoom = self[.makeRoom]
+        if self[.again] { options.maximumAttempts = .max }
+        options.stopsAtEachVersion = self[.stops]
+        options.isInPlace = self[.inPlace]
+        options.normalises = self[.normalise]
+        options.defersWork = self[.deferred]
+        options.budget = try seconds(.budget).map(RunOptions.budget)
+        if self[.acceptLosses] { options.acceptedLosses = .all }
+        switch self[value: .verify] {
+        case nil, "changed": options.comparesUnwrittenTables = false
+        case "full": options.comparesUnwrittenTables = true
+        case let other?: throw wrong("--verify is changed or full, not \(other).")
+        }
+        options.allowsCloudKit = self[.cloudKit]
+        options.configuration = self[value: .storeConfiguration]
+        options.isExperimental = self[.experimental]
+        options.appliesFixes = self[.fix]
+        options.allowsLargeQuarantine = self[.allowLargeQuarantine]
+        return options
+    }
+
+    /// The request that the arguments make.
+    ///
+    /// - Parameter store: the path of the store; the verb's own where nil.
+    /// - Throws: `usage` for options that exclude each other.
+    func request(_ work: StoreRequest.Work, for store: String? = nil) throws -> StoreRequest {
+        let request = StoreRequest(
+            try store ?? required(Operand.store), to: self[value: .target], work, try runOptions())
+        if let (one, other) = request.conflict {
+            throw wrong("--\(Self.names[one] ?? one) and --\(Self.names[other] ?? other) exclude each other.")
+        }
+        return request
+    }
+
+    /// The names of options by those of the members of ``RunOptions``.
+    private static let names = [
+        "budget": Option.budget, "isInPlace": .inPlace, "defersWork": .deferred, "makesRoom": .makeRoom,
+        "stopsAtEachVersion": .stops, "normalises": .normalise, "into": .into,
+    ].mapValues(\.name)
+
+    /// Looks at the store and plans; findings about the model are said on standard error. A question that is open is
+    /// asked where a person can answer, and the answer is kept.
+    ///
+    /// - Throws: what the initialiser of ``StoreSession`` throws; `question`, which says how to answer, where there is no
+    ///   terminal.
+    func session(
+        _ work: StoreRequest.Work, _ console: Console, started: UInt64? = nil
+    ) throws -> StoreSession {
+        let request = try request(work)
+        let kept = try self[value: .plan].map { try StorePlan(json: try POSIXSystem().read($0), place: $0) }
+        let project = try project(console)
+        var context = try project.context(for: request.store)
+        do {
+            return try StoreSession(request, context, following: kept, started: started)
+        } catch let error as MigrationError where error.code == .question {
+            guard AnswerSession.canAsk(console), let answers = try ask(request, context, console) else { throw error }
+            context.answers = answers
+            return try StoreSession(request, context, following: kept, started: started)
+        }
+    }
+
+    /// Asks a person the questions on the store's way, saves the answers and returns them; nil if nothing is asked
+    /// there or no answer is recorded.
+    private func ask(
+        _ request: StoreRequest, _ context: StoreSession.Context, _ console: Console
+    ) throws -> Answers? {
+        let versions = context.versions
+        guard let start = try versions.position(ofStore: request.store) else { return nil }
+        var session = try AnswerSession(
+            versions.taking(request.target), from: start, to: try versions.target(named: request.target),
+            answers: try answers(), path: answersPath,
+            registered: context.registered + (try context.registry.stages(in: versions)))
+        guard !session.questions.isEmpty else { return nil }
+        try session.ask(console)
+        guard !session.recorded.isEmpty else { return nil }
+        try session.save()
+        if let path = session.path { console.say("Recorded in \(path.printable).") }
+        return session.answers
+    }
+
+    /// The app's code, with the losses that `moult.json` declares.
+    var registryWithDeclaredLosses: MigrationRegistry {
+        var registry = registry
+        registry.acceptedLosses.formUnion(AcceptedLosses(configuration?.acceptedLosses ?? []))
+        return registry
+    }
+}
+
+extension Invocation {
+    /// The keeper of a store: its backups, records, checks and repairs.
+    ///
+    /// - Parameters:
+    ///   - store: the path of the store; the verb's own where nil.
+    ///   - versions: asked only where the versions of the model are needed.
+    func keeper(
+        of store: String? = nil, _ versions: @escaping @Sendable () throws -> ModelVersions? = { nil }
+    ) throws -> StoreKeeper {
+        StoreKeeper(try store ?? required(Operand.store), try runOptions(), versions: versions)
+    }
+}

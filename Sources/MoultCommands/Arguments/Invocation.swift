@@ -1,0 +1,207 @@
+import Moult
+import MoultBasics
+import MoultModel
+import MoultTools
+
+/// The arguments of one verb, taken apart.
+package struct Invocation: Sendable {
+    /// The verb as it was typed, such as `backup list`.
+    package let path: String
+    /// The code of the app whose tool this is.
+    package let registry: MigrationRegistry
+    private var operands: [String: String]
+    /// The further values of an operand that may be repeated, after its first.
+    private var furtherOperands: [String] = []
+    private var values: [String: [String]]
+    /// The contents of `moult.json`; nil if there is none, or the verb takes nothing of it.
+    var configuration: ProjectConfiguration?
+    /// The options and operands that are not from the command line.
+    private var configured: Set<String> = []
+
+    /// Takes the arguments after a verb apart.
+    ///
+    /// - Throws: `MigrationError` with code `usage` for an unknown option, a missing or surplus argument.
+    package init(
+        _ verb: Verb, path: String, arguments: [String], registry: MigrationRegistry = MigrationRegistry()
+    ) throws {
+        self.path = path
+        self.registry = registry
+        var places = verb.operands[...]
+        var operands: [String: String] = [:]
+        var values: [String: [String]] = [:]
+        var rest = arguments[...]
+        var onlyOperands = false
+        while let argument = rest.popFirst() {
+            if argument == "--", !onlyOperands {
+                onlyOperands = true
+            } else if argument.hasPrefix("-"), argument != "-", !onlyOperands {
+                let (option, value) = try Self.option(argument, of: verb, path: path, rest: &rest)
+                values[option.name, default: []].append(value)
+            } else if let place = places.popFirst() {
+                operands[place.name] = argument
+            } else if verb.operands.last?.isRepeated == true {
+                furtherOperands.append(argument)
+            } else {
+                throw Self.wrong("\(Program.name) \(path) takes no further argument: \(argument).", path)
+            }
+        }
+        self.operands = operands
+        self.values = values
+        if self[.help] { return }
+        if let missing = places.first(where: { !$0.isOptional }) {
+            throw Self.wrong("\(Program.name) \(path) needs \(missing.name): \(missing.help.lowercasedFirst)", path)
+        }
+        try configure(verb)
+    }
+
+    /// Gives an option that was left out a value.
+    mutating func give(_ value: String, for option: Option) {
+        guard values[option.name] == nil else { return }
+        values[option.name] = [value]
+        configured.insert(option.name)
+    }
+
+    /// Gives an operand that was left out a value.
+    mutating func give(_ value: String, for operand: Operand) {
+        guard operands[operand.name] == nil else { return }
+        operands[operand.name] = value
+        configured.insert(operand.name)
+    }
+
+    /// Whether an option has its value from the environment or from `moult.json`.
+    func isConfigured(_ option: Option) -> Bool { configured.contains(option.name) }
+
+    /// Whether a flag was given.
+    package subscript(flag: Option) -> Bool { values[flag.name] != nil }
+
+    /// The value of an option, the last one where it was given several times.
+    package subscript(value option: Option) -> String? { values[option.name]?.last }
+
+    /// Every value of an option that may be given several times.
+    package func all(_ option: Option) -> [String] { values[option.name] ?? [] }
+
+    package subscript(operand: Operand) -> String? { operands[operand.name] }
+
+    /// Every value of an operand that may be repeated.
+    package func all(_ operand: Operand) -> [String] { (self[operand].map { [$0] } ?? []) + furtherOperands }
+
+    /// An operand that the verb requires.
+    package func required(_ operand: Operand) throws -> String {
+        guard let text = operands[operand.name] else { throw Self.wrong("\(operand.name) is missing.", path) }
+        return text
+    }
+
+    /// The value of an option without which this verb has nothing to work with.
+    package func required(_ option: Option) throws -> String {
+        guard let text = self[value: option] else {
+            throw Self.wrong("\(Program.name) \(path) needs \(option.usage): \(option.help.lowercasedFirst)", path)
+        }
+        return text
+    }
+
+    /// The value of an option as a number of at least `least`, if it was given.
+    package func number(_ option: Option, atLeast least: Int = 0) throws -> Int? {
+        guard let text = self[value: option] else { return nil }
+        guard let number = Int(text), number >= least else {
+            throw Self.wrong("--\(option.name) takes a number of at least \(least), not \(text).", path)
+        }
+        return number
+    }
+
+    /// The value of an option as a list of words separated by commas, if it was given.
+    package func list(_ option: Option) -> [String]? {
+        self[value: option]?.split(separator: ",").map { $0.trimmed }
+    }
+
+    /// The error for arguments that do not fit this verb.
+    package func wrong(_ message: String) -> MigrationError { Self.wrong(message, path) }
+
+    private static func wrong(_ message: String, _ path: String) -> MigrationError {
+        MigrationError(.usage, message, remedy: "See \(Program.name) \(path) --help.")
+    }
+
+    private static func option(
+        _ argument: String, of verb: Verb, path: String, rest: inout ArraySlice<String>
+    ) throws -> (Option, String) {
+        let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let typed = parts.first ?? argument
+        let short = ["-h": "help", "-o": "out"]
+        let name = short[typed] ?? (typed.hasPrefix("--") ? String(typed.dropFirst(2)) : "")
+        guard let option = verb.options.first(where: { $0.name == name }) else {
+            let near = Suggestion.nearest(to: typed, among: verb.options.map { "--\($0.name)" })
+            let hint = near.map { " Did you mean \($0)?" } ?? ""
+            throw wrong("\(Program.name) \(path) has no option \(typed).\(hint)", path)
+        }
+        let given = parts.count > 1 ? parts[1] : nil
+        guard option.value != nil else {
+            if given != nil { throw wrong("--\(option.name) takes no value.", path) }
+            return (option, "")
+        }
+        guard let value = given ?? rest.popFirst() else {
+            throw wrong("--\(option.name) needs a value: \(option.usage).", path)
+        }
+        return (option, value)
+    }
+}
+
+extension StringProtocol {
+    /// For a sentence that continues after a colon. A word of capitals keeps them.
+    var lowercasedFirst: String {
+        guard let first, dropFirst().first?.isUppercase != true else { return String(self) }
+        return first.lowercased() + dropFirst()
+    }
+}
+
+extension Option {
+    static let config = value(
+        "config", "FILE",
+        "The configuration; by default moult.json in this folder or one above it. --config none reads no file.",
+        completes: .files)
+}
+
+extension Invocation {
+    /// Takes what the command line leaves out from `MOULT_MODEL` and `moult.json`. A verb takes what it has an option
+    /// for.
+    ///
+    /// - Throws: `usage` for a configuration with errors, or one whose model is not there.
+    mutating func configure(_ verb: Verb) throws {
+        guard verb.name != Verb.initialise.name else { return }
+        let takesModel = verb.operands.contains(.model)
+        let names = Set(verb.options.map(\.name))
+        let settings: [Option] = [.model, .answers, .rules, .backups, .acceptLosses]
+        guard takesModel || settings.contains(where: { names.contains($0.name) }) else { return }
+        let found = try ProjectConfiguration.found(self[value: .config])
+        configuration = found
+        // An app's own tool has its own model.
+        if registry.models == nil, try needsModel(verb), let model = try configuredModel(found) {
+            if takesModel { give(model, for: Operand.model) }
+            if names.contains(Option.model.name) { give(model, for: Option.model) }
+        }
+        guard let found else { return }
+        for (option, value) in [
+            (Option.answers, found.answers), (.rules, found.rules), (.backups, found.backups),
+        ] where names.contains(option.name) {
+            if let value { give(value, for: option) }
+        }
+    }
+
+    private func needsModel(_ verb: Verb) throws -> Bool {
+        verb.operands.contains(.model) ? self[Operand.model] == nil : self[value: .model] == nil
+    }
+
+    private func configuredModel(_ configuration: ProjectConfiguration?) throws -> String? {
+        if let path = Environment.value("MOULT_MODEL") {
+            guard try POSIXSystem().exists(path) else {
+                throw MigrationError(
+                    .usage, "The environment variable MOULT_MODEL names \(path), where nothing is.", place: path,
+                    remedy: "Correct the variable, or unset it.")
+            }
+            return path
+        }
+        guard let configuration, let path = configuration.model else { return nil }
+        guard try POSIXSystem().exists(path) else {
+            throw configuration.wrong("The model \(path) is not there.", at: ["model"])
+        }
+        return path
+    }
+}

@@ -1,0 +1,211 @@
+import Moult
+
+/// One verb of the command line: what it takes, what its help says, and what it does.
+package struct Verb: Sendable {
+    package typealias Run = @Sendable (Invocation, Console) async throws -> ExitCode
+
+    package let name: String
+    /// One sentence for the list of verbs.
+    package let summary: String
+    /// The text of the help beyond the summary.
+    package let discussion: String
+    package let operands: [Operand]
+    package let options: [Option]
+    /// Whole command lines that work as they stand, given `forum.sqlite` and `Forum.xcdatamodeld`.
+    package let examples: [String]
+    /// The verbs below this one, as in `moult backup list`.
+    package let subverbs: [Verb]
+    /// Whether it only groups others; then `run` is never called.
+    package let isGroup: Bool
+    package let run: Run
+
+    package init(
+        _ name: String, _ summary: String, discussion: String = "", operands: [Operand] = [], options: [Option] = [],
+        examples: [String], subverbs: [Verb] = [], run: @escaping Run
+    ) {
+        self.name = name
+        self.summary = summary
+        self.discussion = discussion
+        self.operands = operands
+        // A verb may have its own help for one of them.
+        let common: [Option] = [.config, .json, .help]
+        self.options = options + common.filter { shared in !options.contains { $0.name == shared.name } }
+        self.examples = examples
+        self.subverbs = subverbs
+        isGroup = false
+        self.run = run
+    }
+
+    /// A verb that only groups others.
+    package init(_ name: String, _ summary: String, discussion: String = "", subverbs: [Verb]) {
+        self.name = name
+        self.summary = summary
+        self.discussion = discussion
+        operands = []
+        options = [.help]
+        examples = subverbs.flatMap(\.examples)
+        self.subverbs = subverbs
+        isGroup = true
+        run = { _, _ in .wrongUsage }
+    }
+
+    /// The verbs that do something, this one or those below it, each as it is typed.
+    package var leaves: [(words: [String], verb: Verb)] {
+        (isGroup ? [] : [([name], self)]) + subverbs.map { ([name, $0.name], $0) }
+    }
+}
+
+extension Verb {
+    /// The help of this verb. `path` is the verb as it is typed, such as `backup list`.
+    package func help(path: String, style: TextStyle) -> [String] {
+        var lines = [summary, "", "\(style.bold("Usage:")) \(usage(path: path))"]
+        if !discussion.isEmpty { lines += [""] + Program.named(discussion).split(separator: "\n").map(String.init) }
+        lines += Self.section("Arguments", operands.map { ($0.usage, $0.help) }, style)
+        lines += Self.section("Verbs", subverbs.map { ($0.name, $0.summary) }, style)
+        lines += Self.section("Options", options.map { ($0.usage, $0.help) }, style)
+        if !examples.isEmpty {
+            lines +=
+                ["", style.bold(examples.count == 1 ? "Example:" : "Examples:")]
+                + examples.map { "  " + Program.named($0) }
+        }
+        return lines
+    }
+
+    private func usage(path: String) -> String {
+        let tail = isGroup ? ["VERB"] : operands.map(\.usage) + ["[options]"]
+        return ([Program.name, path] + tail).joined(separator: " ")
+    }
+
+    package static func section(_ title: String, _ rows: [(String, String)], _ style: TextStyle) -> [String] {
+        if rows.isEmpty { return [] }
+        var table = TextTable([.left(""), .left("")])
+        for (name, help) in rows { table.add("  " + name, help) }
+        return ["", style.bold(title + ":")] + table.lines(style: style)
+    }
+}
+
+extension Verb {
+    /// Every verb, in the order in which help lists them: to look, to decide, to change, to be safe.
+    package static let all: [Verb] = [
+        status, inspect, browse, dump, diagram, views, query, exportStore, anonymise, importObjects, hash, ddl, create,
+        schema,
+        compile, decompile, generate, coexist, initialise, lock, lint, diff, changelog, answer, plan, migrate,
+        finish, resume, validate, repair, quarantine,
+        backup, rollback, salvage, downgrade, mirror, fleet, doctor, runs, log, test, fixture, checklist, parity,
+        completions, manual,
+    ]
+
+    /// Words that other tools use, and the verb that does this here.
+    static let otherWords = [
+        "check": "validate", "verify": "validate", "info": "inspect", "show": "inspect",
+        "web": "browse", "serve": "browse",
+        "sql": "query", "select": "query", "graph": "diagram", "draw": "diagram", "csv": "export", "json": "export",
+        "anonymize": "anonymise", "redact": "anonymise", "scrub": "anonymise", "seed": "import",
+        "checksum": "hash", "new": "create", "setup": "init", "compare": "diff",
+        "momc": "compile", "mapc": "compile", "codegen": "generate", "mogenerator": "generate",
+        "upgrade": "migrate", "run": "migrate", "apply": "migrate", "undo": "rollback", "revert": "rollback",
+        "restore": "backup", "fix": "repair", "recover": "salvage", "diagnose": "doctor", "bundle": "doctor",
+        "history": "runs", "continue": "resume", "logs": "log",
+    ]
+}
+
+extension MoultCommand {
+    /// Returns the lines that `moult --help` prints.
+    static func overview(style: TextStyle) -> [String] {
+        ["Moult migrates Core Data and SwiftData stores: planned, backed up, verified, reversible.", ""]
+            + ["\(style.bold("Usage:")) \(Program.name) VERB [arguments] [options]"]
+            + Verb.section("Verbs", Verb.all.map { ($0.name, $0.summary) }, style)
+            + Verb.section(
+                "Options",
+                [
+                    ("--help", "Show this, or the help of a verb: \(Program.name) VERB --help."),
+                    ("--version", "Show the version, the commit and SQLite's version."),
+                ],
+                style)
+    }
+}
+
+/// An argument that is known by its place.
+package struct Operand: Sendable, Hashable {
+    package let name: String
+    package let help: String
+    package let isOptional: Bool
+    /// Whether there may be several of it; then it is the last.
+    package let isRepeated: Bool
+    package let completion: Option.Completion
+
+    package init(
+        _ name: String, _ help: String, isOptional: Bool = false, isRepeated: Bool = false,
+        completes completion: Option.Completion = .files
+    ) {
+        self.name = name
+        self.help = help
+        self.isOptional = isOptional
+        self.isRepeated = isRepeated
+        self.completion = completion
+    }
+
+    package static let store = Operand("STORE", "The path of a Core Data or SwiftData store.")
+    /// Left out only in the tool of an app that has its model itself: ``Invocation/operandVersions(_:)`` asks.
+    package static let model = Operand(
+        "MODEL",
+        "The model: an .xcdatamodeld or .momd, a folder of versions, a single version (.xcdatamodel, .mom, .omo or "
+            + "JSON), or a store, whose own model is then used. In an app's own tool, the default is the app's model.",
+        isOptional: true)
+
+    package var usage: String {
+        let name = isRepeated ? "\(name)…" : name
+        return isOptional ? "[\(name)]" : name
+    }
+}
+
+/// An option of the command line: `--name`, with a value or without.
+package struct Option: Sendable, Hashable {
+    /// The completions that a shell may offer in the value's place.
+    package enum Completion: Sendable, Hashable {
+        case nothing, files, folders
+        case words([String])
+    }
+
+    package let name: String
+    /// The placeholder for the value in help, or nil for a flag.
+    package let value: String?
+    package let help: String
+    package let completion: Completion
+
+    package static func flag(_ name: String, _ help: String) -> Option {
+        Option(name: name, value: nil, help: help, completion: .nothing)
+    }
+
+    package static func value(
+        _ name: String, _ value: String, _ help: String, completes completion: Completion = .nothing
+    ) -> Option {
+        Option(name: name, value: value, help: help, completion: completion)
+    }
+
+    /// The option as it is typed: `--model PATH`.
+    package var usage: String { "--\(name)" + (value.map { " \($0)" } ?? "") }
+}
+
+/// The options that more than one verb has.
+extension Option {
+    package static let json = flag("json", "Print one JSON document, for scripts.")
+    package static let help = flag("help", "Show this help.")
+    package static let model = value(
+        "model", "PATH",
+        "The model: an .xcdatamodeld or .momd, a folder of versions, a single version (.xcdatamodel, .mom, .omo or "
+            + "JSON), or a store, whose own model is then used.",
+        completes: .files)
+    package static let order = value(
+        "order", "NAMES", "The order of the versions, oldest first, separated by commas.")
+    package static let answers = value(
+        "answers", "FILE",
+        "The file in which moult answer records answers about the model, such as renames; by default the one next to "
+            + "the model.",
+        completes: .files)
+    package static let framework = value(
+        "framework", "N",
+        "The framework level (NSPersistenceFrameworkVersion) of a new store; by default the newest known.")
+    package static let experimental = flag(
+        "experimental", "Allow what is not verified against Apple's own files, such as an enum with associated values.")
+}

@@ -1,0 +1,128 @@
+import Moult
+import MoultBasics
+import MoultModel
+import MoultTools
+
+extension Verb {
+    static let diagram = Verb(
+        "diagram", "Draw a model, the difference between two versions, a plan or a store's history.",
+        discussion: """
+            MODEL is a model or a store. The default format is Mermaid, which GitHub and GitLab render in a Markdown
+            code block marked mermaid. --format dot prints the input of Graphviz. --format svg needs Graphviz to be
+            installed. If a store contains no model, its tables are drawn.
+            --difference OLD NEW draws what differs between two versions. --plan draws how a migration of the store to
+            the current version, or to the one that --to names, changes each entity. --history draws what was done to
+            the store.
+            """,
+        operands: [.model, newer],
+        options: [
+            drawingFormat, version, difference, drawsPlan, .target, drawsHistory, drawnEntity, depth, .model, .answers,
+            .order,
+        ],
+        examples: [
+            "moult diagram Forum.xcdatamodeld",
+            "moult diagram Forum.xcdatamodeld --difference Forum \"Forum 3\"",
+            "moult diagram forum.sqlite --plan --model Forum.xcdatamodeld",
+            "moult diagram forum.sqlite --history",
+            "moult diagram Forum.xcdatamodeld --entity Post --depth 1 --format dot",
+        ]
+    ) { invocation, console in
+        let format = invocation[value: drawingFormat] ?? "mermaid"
+        guard ["mermaid", "dot", "svg"].contains(format) else {
+            throw invocation.wrong("--format takes mermaid, dot or svg, not \(format).")
+        }
+        let kinds = [difference, drawsPlan, drawsHistory].filter { invocation[$0] }
+        guard kinds.count < 2 else {
+            throw invocation.wrong("--\(kinds[0].name) and --\(kinds[1].name) exclude each other.")
+        }
+        guard invocation[newer] == nil || invocation[difference] else {
+            throw invocation.wrong("\(Program.name) diagram takes a second argument only with --difference.")
+        }
+        let drawing = try drawing(invocation, console)
+        let text =
+            switch format {
+            case "dot": drawing.dot
+            case "svg": try Graphviz.svg(drawing)
+            default: drawing.mermaid
+            }
+        if format == "mermaid", text.count > Diagram.mermaidLimit {
+            console.say(
+                "The picture has \(Quantity.count(text.count, "character")); Mermaid draws "
+                    + "\(Quantity.count(Diagram.mermaidLimit)) by default. --entity chooses a part, --format svg has no limit."
+            )
+        }
+        guard !console.isJSON else {
+            console.print(["format": 1, "language": .string(format), "text": .string(text)]) { _ in [] }
+            return .done
+        }
+        console.exactly(text)
+        return .done
+    }
+
+    private static let newer = Operand(
+        "NEW",
+        "With --difference: the newer version; by default the model's current version, or the newest if none is marked "
+            + "as current.",
+        isOptional: true, completes: .nothing)
+    private static let drawingFormat = Option.value(
+        "format", "NAME", "mermaid (the default), dot or svg.", completes: .words(["mermaid", "dot", "svg"]))
+    private static let difference = Option.value(
+        "difference", "OLD", "Draw what differs between the versions OLD and NEW.")
+    private static let drawsPlan = Option.flag("plan", "Draw the plan of the store's migration.")
+    private static let drawsHistory = Option.flag("history", "Draw what was done to the store.")
+    private static let drawnEntity = Option.value(
+        "entity", "NAME", "Draw this entity and what is near it; may be repeated.")
+    private static let depth = Option.value(
+        "depth", "N", "With --entity: draw what is up to N relationships or parents away; default 1.")
+
+    private static func drawing(_ invocation: Invocation, _ console: Console) throws -> Diagram {
+        if invocation[drawsPlan] { return try planDrawing(invocation, console) }
+        if invocation[drawsHistory] { return try historyDrawing(invocation, console) }
+        let names = invocation.all(drawnEntity)
+        let depth = try invocation.number(depth)
+        guard depth == nil || !names.isEmpty else { throw invocation.wrong("--depth requires --entity.") }
+        let choice: Diagram.EntityChoice = names.isEmpty ? .all : .around(names, depth: depth ?? 1)
+        let versions: ModelVersions
+        do {
+            versions = try invocation.operandVersions(console)
+        } catch let error as MigrationError where [.modelNotFound, .modelInvalid].contains(error.code) {
+            guard let path = invocation[Operand.model], try StoreProbe.isDatabase(path) else { throw error }
+            console.say("\(error.message) The tables are drawn.")
+            return try Diagram(tablesOf: path, choice: choice)
+        }
+        guard let old = invocation[value: difference] else {
+            let version = try invocation.version(version, in: versions)
+            return try Diagram(version.model, title: version.name, choice: choice)
+        }
+        let older = try invocation.version(named: old, in: versions)
+        let newer =
+            try invocation[newer].map { try invocation.version(named: $0, in: versions) }
+            ?? invocation.version(version, in: versions)
+        return try Diagram(from: older, to: newer, answers: try invocation.answers(), choice: choice)
+    }
+
+    private static func planDrawing(_ invocation: Invocation, _ console: Console) throws -> Diagram {
+        let (store, versions) = try storeAndVersions(invocation, console)
+        let known = try versions ?? invocation.versions(at: store, console)
+        let project = try invocation.project(known, console)
+        let session = try StoreSession(
+            invocation.request(.plan, for: store), project.context(for: store))
+        return Diagram(planOf: session)
+    }
+
+    private static func historyDrawing(_ invocation: Invocation, _ console: Console) throws -> Diagram {
+        let (store, versions) = try storeAndVersions(invocation, console)
+        let keeper = try invocation.keeper(of: store) { versions }
+        return try Diagram(historyOf: keeper, versions)
+    }
+
+    /// The store that the operand names, and the versions that `--model` does.
+    private static func storeAndVersions(
+        _ invocation: Invocation, _ console: Console
+    ) throws -> (String, ModelVersions?) {
+        guard let path = invocation[Operand.model] else {
+            throw invocation.wrong("--plan and --history need the path of a store.")
+        }
+        return (path, try invocation.versionsIfKnown(console))
+    }
+}

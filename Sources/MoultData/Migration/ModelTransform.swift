@@ -1,0 +1,170 @@
+import MoultBasics
+import MoultModel
+import MoultObjects
+
+/// A model in two versions, with the code that stands between their objects: ``MigrationStage/transform(from:to:_:)``.
+public struct ModelTransform: @unchecked Sendable {
+    let old: any PersistentModel.Type
+    let new: any PersistentModel.Type
+    /// Nil if the two classes say which versions are meant.
+    let versions: (from: any VersionedSchema.Type, to: any VersionedSchema.Type)?
+    /// Calls the code with an old and a new object; false where they are of other classes.
+    let run: (any PersistentModel, any PersistentModel) throws -> Bool
+    /// Decides what is to become of an old object; nil for one of another class, and where every object is rebuilt.
+    let decide: (any PersistentModel, TransformRun) throws -> Decision?
+
+    /// ``TransformOutcome`` without its type.
+    enum Decision {
+        case made(key: AnyHashable)
+        case merged(into: any PersistentModel)
+        case dropped(reason: String)
+        case quarantined(reason: String)
+    }
+
+    init<Old: PersistentModel, New: PersistentModel>(
+        _ old: Old.Type, _ new: New.Type,
+        between versions: (from: any VersionedSchema.Type, to: any VersionedSchema.Type)? = nil,
+        deciding: ((Old, TransformedModels<New>) throws -> TransformOutcome<New>)? = nil,
+        _ body: @escaping (Old, New) throws -> Void
+    ) {
+        self.old = old
+        self.new = new
+        self.versions = versions
+        run = { old, new in
+            guard let old = old as? Old, let new = new as? New else { return false }
+            try body(old, new)
+            return true
+        }
+        decide = { old, run in
+            guard let deciding, let old = old as? Old else { return nil }
+            let known = TransformedModels<New> { run.made($0) }
+            return switch try deciding(old, known).kind {
+            case .made(nil): nil
+            case .made(let key?): .made(key: key)
+            case .merged(let model): .merged(into: model)
+            case .dropped(let reason): .dropped(reason: reason)
+            case .quarantined(let reason): .quarantined(reason: reason)
+            }
+        }
+    }
+
+    var oldName: String { Schema.entityName(for: old) }
+    var newName: String { Schema.entityName(for: new) }
+}
+
+/// The outcome of an old object, decided before a new one is made of it.
+public struct TransformOutcome<New: PersistentModel> {
+    enum Kind {
+        case made(key: AnyHashable?)
+        case merged(into: New)
+        case dropped(reason: String)
+        case quarantined(reason: String)
+    }
+    let kind: Kind
+
+    /// A new object is made of it.
+    public static var made: TransformOutcome { TransformOutcome(kind: .made(key: nil)) }
+
+    /// A new object is made of it, which ``TransformedModels`` finds by that key from now on.
+    public static func made(as key: some Hashable) -> TransformOutcome {
+        TransformOutcome(kind: .made(key: AnyHashable(key)))
+    }
+
+    /// It goes into an object that was made of an earlier one; links to it will lead there.
+    public static func merged(into model: New) -> TransformOutcome { TransformOutcome(kind: .merged(into: model)) }
+
+    /// Nothing becomes of it. The reason is counted, and stands in the report.
+    public static func dropped(reason: String) -> TransformOutcome {
+        TransformOutcome(kind: .dropped(reason: reason))
+    }
+
+    /// Nothing becomes of it for now: it goes to the quarantine, from where it can be looked at and brought back.
+    public static func quarantined(reason: String) -> TransformOutcome {
+        TransformOutcome(kind: .quarantined(reason: reason))
+    }
+}
+
+/// The new objects of the present run that were made under a key: ``TransformOutcome/made(as:)``.
+public struct TransformedModels<New: PersistentModel> {
+    let find: (AnyHashable) -> (any PersistentModel)?
+
+    /// The new object that was made under a key in this run; nil where there is none of this class.
+    public subscript(key: some Hashable) -> New? { find(AnyHashable(key)) as? New }
+}
+
+/// The values of an object of the old version, while a transform runs: to be read only.
+final class OldBacking: BackingData {
+    let source: SourceObject
+    private let run: TransformRun
+
+    init(_ source: SourceObject, _ run: TransformRun) {
+        self.source = source
+        self.run = run
+    }
+
+    var persistentModelID: PersistentIdentifier { PersistentIdentifier(source.objectID) }
+
+    func attribute(_ key: String) -> AttributeValue? { source[key] }
+    func toOne(_ key: String) -> (any PersistentModel)? { source.object(key).flatMap(run.model) }
+    func toMany(_ key: String) -> [any PersistentModel]? { source.objects(key).compactMap(run.model) }
+
+    func setAttribute(_ key: String, _ value: AttributeValue?) { refuseChange(key) }
+    func setToOne(_ key: String, _ model: (any PersistentModel)?) { refuseChange(key) }
+    func setToMany(_ key: String, _ models: [any PersistentModel]?) { refuseChange(key) }
+
+    /// A value that has to be there and is not: what a transform would make of its stand-in is made up.
+    func _noteUnreadable(_ key: String) {
+        let place = "\(source.entityName).\(key)"
+        run.note(
+            MigrationError(
+                .dataConflict, "The row of \(source.objectID) holds a value that \(place) cannot have.", place: place,
+                remedy: "Make the property optional in the old version, or give the row a value before."))
+    }
+
+    func refuse(_ key: String, _ error: MigrationError) { run.note(error) }
+
+    private func refuseChange(_ key: String) {
+        run.note(
+            MigrationError(
+                .usage, "An object of the old version cannot be changed.",
+                place: "\(source.entityName).\(key)", remedy: "Change the new object."))
+    }
+}
+
+/// The values of an object of the new version, while a transform runs.
+final class NewBacking: BackingData {
+    let object: DestinationObject
+    private let run: TransformRun
+    /// The relationships that were set, with what they were led to.
+    private(set) var relationships: [String: [DestinationObject]] = [:]
+
+    init(_ object: DestinationObject, _ run: TransformRun) {
+        self.object = object
+        self.run = run
+    }
+
+    var persistentModelID: PersistentIdentifier { PersistentIdentifier(object.objectID) }
+
+    func attribute(_ key: String) -> AttributeValue? { object[key] }
+    func setAttribute(_ key: String, _ value: AttributeValue?) { object[key] = value }
+
+    func toOne(_ key: String) -> (any PersistentModel)? { object.object(key).flatMap(run.model) }
+    func setToOne(_ key: String, _ model: (any PersistentModel)?) {
+        run.noting {
+            let destination = try model.map(run.object)
+            object.setObject(destination, for: key)
+            relationships[key] = [destination].compactMap(\.self)
+        }
+    }
+
+    func toMany(_ key: String) -> [any PersistentModel]? { object.objects(key).compactMap(run.model) }
+    func setToMany(_ key: String, _ models: [any PersistentModel]?) {
+        run.noting {
+            let destinations = try (models ?? []).map(run.object)
+            object.setObjects(destinations, for: key)
+            relationships[key] = destinations
+        }
+    }
+
+    func refuse(_ key: String, _ error: MigrationError) { run.note(error) }
+}

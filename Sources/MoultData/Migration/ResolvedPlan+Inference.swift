@@ -1,0 +1,242 @@
+import MoultBasics
+import MoultModel
+import MoultPlan
+
+extension ResolvedPlan {
+    /// Works out what becomes of every model on every edge, and reports what stands in the way.
+    mutating func inferEdges() {
+        var history = RenamingHistory()
+        for edge in edges {
+            do {
+                try infer(edge, &history)
+            } catch {
+                let fault = error as? MigrationError ?? MigrationError(.noPath, "\(error)", remedy: "")
+                report(fault.code.description, fault.place, "\(name(of: edge)): \(fault.message)", fault.remedy)
+            }
+        }
+    }
+
+    private mutating func infer(_ edge: PlanEdge, _ history: inout RenamingHistory) throws {
+        let (older, newer) = (versions[edge.older], versions[edge.older + 1])
+        let given = answers(about: edge)
+        let inference = try TransformInference(
+            from: older, to: newer, edge.transforms, answers: given, history: history,
+            asksAboutRenames: !edge.isCustom, judgesLater: edge.code.will != nil,
+            drops: { [plan = self] in plan.isLeftToCode($0, edge) })
+        reportClassNames(edge, inference)
+        reportUndecodable(edge)
+        for question in inference.questions where question.property != nil || question.kind != .rename {
+            if edge.isCustom, question.kind == .conversion {
+                reportUnread(question.oldPlace, question.sentence.firstSentence, edge)
+            } else {
+                report(question, edge)
+            }
+        }
+        if let mapping = inference.mapping { reportUnread(mapping, edge) }
+        for refusal in inference.refusals {
+            report(
+                refusal.reason.rawValue, refusal.place, "\(name(of: edge)): \(refusal.message)",
+                [refusal.remedy, refusal.transformRemedy].compactMap(\.self).joined(separator: " "))
+        }
+        if !edge.isLightweight || !given.isEmpty || acceptedLosses != .none {
+            mappings[edge.older] = inference.mapping
+        }
+        history = history.advanced(along: inference.correspondence)
+    }
+
+    /// The answers about the newer version of an edge.
+    func answers(about edge: PlanEdge) -> [Answer] {
+        answers.filter { ObjectIdentifier($0.version) == ObjectIdentifier(types[edge.older + 1]) }
+            .map { $0.answer(from: name(of: edge.older), to: name(of: edge.older + 1)) }
+    }
+
+    private mutating func report(_ question: Question, _ edge: PlanEdge) {
+        let evidence = question.candidates.map { "\($0.name): \($0.evidence.joined(separator: "; "))" }
+        let words = question.answers.compactMap { $0.words(in: "\(types[edge.older + 1])") }
+        let remedy =
+            question.kind == .rename
+            ? "Write @Attribute(originalName: …) if it is the same property, or answer in the plan: "
+            : "Set it in a .transform of \(question.entity), or answer in the plan: "
+        report(
+            question.finding.code, question.place,
+            "\(name(of: edge)): \(question.sentence) (\(evidence.joined(separator: ", ")))",
+            remedy + words.joined(separator: " or ") + ".")
+    }
+
+    /// A model is known by its class's name: where that has changed, SwiftData drops its objects.
+    private mutating func reportClassNames(_ edge: PlanEdge, _ inference: TransformInference) {
+        let sources = inference.correspondence.entitySources
+        let added = versions[edge.older + 1].model.entities.map(\.name).filter { sources[$0] == nil }
+        let removed = versions[edge.older].model.entities.map(\.name).filter { !sources.values.contains($0) }
+        for new in added where !isAnswered(new, edge) {
+            let asked = inference.questions.first { $0.property == nil && $0.entity == new && $0.kind == .rename }
+            let namesake = removed.first { $0.withoutVersion == new.withoutVersion }
+            guard let old = namesake ?? asked?.candidates.first?.name else { continue }
+            let version = types[edge.older + 1]
+            report(
+                "class-renamed", new,
+                "\(name(of: edge)): the class \(old) is gone and \(new) is new. A model is known by the name of its "
+                    + "class, so all objects of \(old) would be deleted.",
+                "Name the class \(old) in both versions, each inside its schema; or add .transform(from: \(old).self, "
+                    + "to: \(new).self) { old, new in … }; or answer in the plan: .new(\"\(new)\", in: \(version).self) or "
+                    + ".renamed(\"\(new)\", from: \"\(old)\", in: \(version).self).")
+        }
+    }
+
+    private func isAnswered(_ entity: String, _ edge: PlanEdge) -> Bool {
+        answers.contains {
+            $0.place == entity && ObjectIdentifier($0.version) == ObjectIdentifier(types[edge.older + 1])
+        }
+    }
+}
+
+extension String {
+    /// `HabitModel` of `HabitModelV2`, `HabitModel2`, `HabitModel_v2` and `V2HabitModel`.
+    fileprivate var withoutVersion: String {
+        let end = replacing(/_?[vV]?[0-9]+(_[0-9]+)*$/, with: "")
+        return String(end.replacing(/^[vV][0-9]+_?/, with: ""))
+    }
+}
+
+extension Refusal {
+    /// The advice to set the value in a transform. Nil for hierarchies and inverses, which such code cannot change.
+    fileprivate var transformRemedy: String? {
+        switch reason {
+        case .hierarchiesMerged, .inversesDisagree: nil
+        case .requiredWithoutDefault, .requiredRelationship, .typeNotConvertible, .destinationNotConvertible:
+            "Or give it a value in a .transform of \(place.prefix { $0 != "." })."
+        }
+    }
+}
+
+extension Answer {
+    /// As a plan's answers are written.
+    fileprivate func words(in version: String) -> String? {
+        switch self.is {
+        case .new: ".new(\"\(place)\", in: \(version).self)"
+        case .rename: old.map { ".renamed(\"\(place)\", from: \"\($0)\", in: \(version).self)" }
+        case .keep: ".kept(\"\(place)\", in: \(version).self)"
+        case .drop: ".dropped(\"\(place)\", in: \(version).self)"
+        // A plan has no such answer.
+        case .value: nil
+        }
+    }
+}
+
+/// Infers the mapping of an edge on which code makes some of the values: what the code is there for is no obstacle.
+struct TransformInference {
+    private let older: ModelVersion
+    private let newer: ModelVersion
+    private let transforms: [ModelTransform]
+    private let history: RenamingHistory
+    private var answers: [Answer]
+    /// Whether a resemblance counts for nothing: code of a custom stage may have seen to it.
+    private let asksAboutRenames: Bool
+    /// Whether the values of a property whose type changes are the code's affair, or may go.
+    private let drops: (Question) -> Bool
+    private(set) var questions: [Question] = []
+    private(set) var refusals: [Refusal] = []
+    private(set) var correspondence: Correspondence
+    /// Nil if something is in its way.
+    private(set) var mapping: ResolvedMapping?
+
+    /// - Parameters:
+    ///   - asksAboutRenames: whether a removed thing that resembles an added one is a question.
+    ///   - drops: whether the values of a property whose type changes are left to the code before the change.
+    ///   - judgesLater: whether code runs before the change that may delete the objects that would lack a value.
+    /// - Throws: `usage` if an answer fits no question that the versions have.
+    init(
+        from older: ModelVersion, to newer: ModelVersion, _ transforms: [ModelTransform] = [], answers: [Answer],
+        history: RenamingHistory, asksAboutRenames: Bool, judgesLater: Bool = false,
+        drops: @escaping (Question) -> Bool = { _ in false }
+    ) throws {
+        self.drops = drops
+        self.older = try Self.relaxed(older, transforms)
+        self.newer = try Self.relaxedForCode(newer, transforms, everywhere: judgesLater)
+        self.transforms = transforms
+        self.history = history
+        self.answers = answers
+        self.asksAboutRenames = asksAboutRenames
+        correspondence = try Correspondence(
+            from: self.older, to: self.newer, answers: Answers(answers), history: history)
+        try run()
+    }
+
+    private mutating func run() throws {
+        var known = 0
+        repeat {
+            known = answers.count
+            correspondence = try Correspondence(from: older, to: newer, answers: Answers(answers), history: history)
+            let inferred = try InferredMapping(correspondence)
+            (questions, refusals, mapping) = (inferred.questions, inferred.refusals, inferred.mapping)
+            for answer in questions.compactMap(answerLeftToCode) where !answers.contains(answer) {
+                answers.append(answer)
+            }
+        } while answers.count > known
+    }
+
+    /// The answer to a question that the code of the stage makes idle: what is asked about starts again.
+    private func answerLeftToCode(_ question: Question) -> Answer? {
+        let isTransformed = question.property != nil && transforms.contains { $0.newName == question.entity }
+        switch question.kind {
+        case .rename where isTransformed || !asksAboutRenames: return question.answers.first { $0.is == .new }
+        case .conversion where isTransformed || drops(question): return question.answers.first { $0.is == .drop }
+        case .rename, .conversion, .ambiguousIdentifier, .returned: return nil
+        }
+    }
+}
+
+// MARK: - Models without what code sees to
+
+extension TransformInference {
+    /// The older version without the constraints that would not fit what is left of it.
+    private static func relaxed(_ version: ModelVersion, _ transforms: [ModelTransform]) throws -> ModelVersion {
+        var model = version.model
+        for transform in transforms {
+            guard model.entity(transform.oldName) != nil else { continue }
+            try model.updateEntity(transform.oldName) { $0.forgetConstraints() }
+        }
+        return ModelVersion(names: version.names, model: model)
+    }
+
+    /// The newer version, in which nothing that has no default is required: the code gives it.
+    private static func relaxedForCode(
+        _ version: ModelVersion, _ transforms: [ModelTransform], everywhere: Bool
+    ) throws -> ModelVersion {
+        var model = version.model
+        if everywhere {
+            for entity in model.entities { try model.updateEntity(entity.name) { $0.leaveToCode() } }
+        }
+        for transform in transforms where model.entity(transform.newName) != nil {
+            try model.updateEntity(transform.newName) { entity in
+                entity.forgetConstraints()
+                if transform.oldName != transform.newName { entity.renamingIdentifier = transform.oldName }
+                entity.leaveToCode()
+            }
+        }
+        return ModelVersion(names: version.names, model: model)
+    }
+}
+
+extension AttributeDescription {
+    /// Has nothing that has no default be required.
+    fileprivate mutating func leaveToCode() {
+        for position in elements.indices { elements[position].leaveToCode() }
+        if defaultValue == nil { isOptional = true }
+    }
+}
+
+extension EntityDescription {
+    /// Has nothing that has no default be required.
+    fileprivate mutating func leaveToCode() {
+        for position in attributes.indices { attributes[position].leaveToCode() }
+        for position in relationships.indices {
+            relationships[position].isOptional = true
+            relationships[position].minCount = 0
+        }
+    }
+
+    fileprivate mutating func forgetConstraints() {
+        (uniquenessConstraints, fetchIndexes, compoundIndexes) = ([], [], [])
+    }
+}

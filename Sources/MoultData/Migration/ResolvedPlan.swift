@@ -1,0 +1,255 @@
+import MoultBasics
+import MoultModel
+import MoultPlan
+
+/// A plan with everything worked out: its versions, what leads from each to the next, and all that is wrong with it.
+struct ResolvedPlan {
+    let name: String
+    /// Oldest first, as are the versions and what is known of each.
+    let schemas: [Schema]
+    let types: [any VersionedSchema.Type]
+    let answers: [MigrationAnswer]
+    let acceptedLosses: AcceptedLosses
+    /// Empty where the models of a version are wrong.
+    var versions: [ModelVersion] = []
+    var edges: [PlanEdge]
+    /// By edge, where code or answers have a part in it; the engine infers the others.
+    var mappings: [Int: ResolvedMapping] = [:]
+    var faults: [Finding] = []
+    /// Of a plan without any stage, which opens a new store and one of its newest version: thrown for every other.
+    private(set) var missingStages: MigrationError?
+
+    /// - Parameter configurations: which entities each of several stores holds, by name.
+    init(_ plan: any SchemaMigrationPlan.Type, holding configurations: [String: Set<String>] = [:]) {
+        name = "\(plan)"
+        types = plan.schemas
+        answers = plan.answers
+        acceptedLosses = plan.acceptedLosses
+        schemas = types.map { Schema(versionedSchema: $0) }
+        edges = (0..<max(types.count - 1, 0)).map { PlanEdge(older: $0) }
+        resolveVersions(configurations)
+        for (place, stage) in plan.stages.enumerated() { put(stage, number: place + 1) }
+        let found = faults
+        checkEdges()
+        if plan.stages.isEmpty, faults.count > found.count {
+            missingStages = .planInvalid(name, Array(faults.dropFirst(found.count)))
+            faults = found
+        }
+        if missingStages == nil, versions.count == schemas.count { inferEdges() }
+    }
+
+    func name(of position: Int) -> String { schemas[position].version.description }
+
+    /// `1.0.0 to 2.0.0`
+    func name(of edge: PlanEdge) -> String { "\(name(of: edge.older)) to \(name(of: edge.older + 1))" }
+
+    mutating func report(_ code: String, _ place: String, _ message: String, _ remedy: String) {
+        let finding = Finding(code: code, severity: .error, place: place, message: message, remedy: remedy)
+        if !faults.contains(finding) { faults.append(finding) }
+    }
+
+    /// `stagesInvalid` with everything that is wrong with the plan; nil if nothing is.
+    var error: MigrationError? { faults.isEmpty ? nil : .planInvalid(name, faults) }
+}
+
+extension MigrationError {
+    /// - Parameter faults: all that is wrong, each with its remedy.
+    static func planInvalid(_ plan: String, _ faults: [Finding]) -> MigrationError {
+        let list = faults.map { "\n  \($0.message) \($0.remedy)" }.joined()
+        return MigrationError(
+            .stagesInvalid, "\(plan) has \(faults.count == 1 ? "a fault" : "\(faults.count) faults"):\(list)\n",
+            place: faults.first?.place ?? "", remedy: "Nothing was done to any store.")
+    }
+}
+
+/// The part of a plan between two neighbouring versions.
+struct PlanEdge {
+    /// The position of the older version.
+    let older: Int
+    /// The numbers of the stages in the plan, from 1, for messages.
+    var stages: [(number: Int, stage: MigrationStage)] = []
+
+    var isLightweight: Bool { stages.allSatisfy { if case .lightweight = $0.stage { true } else { false } } }
+
+    var transforms: [ModelTransform] {
+        stages.compactMap { if case .transform(let transform) = $0.stage { transform } else { nil } }
+    }
+
+    /// The code before and after the change.
+    var code: (will: ((ModelContext) throws -> Void)?, did: ((ModelContext) throws -> Void)?) {
+        for case (_, .custom(_, _, let will, let did)) in stages { return (will, did) }
+        return (nil, nil)
+    }
+
+    var isCustom: Bool { stages.contains { if case .custom = $0.stage { true } else { false } } }
+}
+
+extension ResolvedPlan {
+    /// Makes the model of every version, and tells two from each other.
+    mutating func resolveVersions(_ configurations: [String: Set<String>]) {
+        if schemas.isEmpty {
+            report("no-versions", name, "It has no versions.", "Return at least the current schema from schemas.")
+        }
+        for schema in schemas {
+            do {
+                versions.append(try schema.modelVersion(holding: configurations))
+            } catch {
+                let faults = schema.faults.isEmpty ? [error as? MigrationError].compactMap(\.self) : schema.faults
+                for fault in faults {
+                    report("model-invalid", fault.place, "\(schema.version): \(fault.message)", fault.remedy)
+                }
+            }
+        }
+        checkIdentifiers()
+        if versions.count == schemas.count { checkChecksums() }
+    }
+
+    private mutating func checkIdentifiers() {
+        for later in schemas.indices {
+            guard let earlier = schemas[..<later].firstIndex(where: { $0.version == schemas[later].version }) else {
+                continue
+            }
+            report(
+                "identifier-twice", name(of: later),
+                "\(types[earlier]) and \(types[later]) are both called \(name(of: later)).",
+                "Give each version a versionIdentifier of its own.")
+        }
+    }
+
+    /// A store's version is known by its hashes: those of two versions must differ.
+    private mutating func checkChecksums() {
+        for later in versions.indices {
+            let same = { versions[$0].hashes.isCompatible(with: versions[later].hashes) }
+            guard let earlier = versions[..<later].indices.first(where: same) else { continue }
+            let unseen = differences(versions[earlier], versions[later])
+            report(
+                "checksum-twice", name(of: later),
+                "\(label(earlier)) and \(label(later)) have models with the same checksum, "
+                    + "\(versions[later].model.versionChecksum.prefix(12))…, so no store can distinguish them.\(unseen)",
+                "Remove one of them, or give a property of the later one a hashModifier. A stage converts no value in JSON: where "
+                    + "the type of one has changed, that takes a .transform.")
+        }
+    }
+
+    /// The version by its number, and by its type where that is not clear.
+    private func label(_ position: Int) -> String { "\(types[position]) (\(name(of: position)))" }
+
+    private func differences(_ older: ModelVersion, _ newer: ModelVersion) -> String {
+        guard let correspondence = try? Correspondence(from: older, to: newer) else { return "" }
+        let sentences = ModelDiff(correspondence).changes.map(\.sentence)
+        return sentences.isEmpty ? "" : " What differs is not in it: \(sentences.joined(separator: " "))"
+    }
+}
+
+extension ResolvedPlan {
+    /// Finds the two neighbouring versions that a stage stands between.
+    mutating func put(_ stage: MigrationStage, number: Int) {
+        switch stage {
+        case .lightweight(let from, let to), .custom(let from, let to, _, _):
+            put(stage, number: number, from: from, to: to)
+        case .transform(let transform):
+            if let versions = transform.versions {
+                put(stage, number: number, from: versions.from, to: versions.to)
+            } else {
+                put(transform, stage, number: number)
+            }
+        }
+    }
+
+    private mutating func put(
+        _ stage: MigrationStage, number: Int, from: any VersionedSchema.Type, to: any VersionedSchema.Type
+    ) {
+        let label = "Stage \(number) (\(from) to \(to))"
+        let (older, newer) = (position(of: from), position(of: to))
+        for (type, position) in [(from, older), (to, newer)] where position == nil {
+            report(
+                "version-unknown", label, "\(label) names \(type), which is not among the plan's schemas.",
+                "Add it to schemas, in its place.")
+        }
+        guard let older, let newer else { return }
+        guard newer == older + 1 else {
+            let what =
+                newer <= older
+                ? "does not lead to a later version" : "skips \(Quantity.count(newer - older - 1, "version"))"
+            report(
+                "stage-not-neighbours", label, "\(label) \(what).",
+                "Each stage must lead from a version to the next one in schemas.")
+            return
+        }
+        edges[older].stages.append((number, stage))
+    }
+
+    private func position(of type: any VersionedSchema.Type) -> Int? {
+        types.firstIndex { ObjectIdentifier($0) == ObjectIdentifier(type) }
+    }
+
+    /// A transform stands where its old class is followed by its new one.
+    private mutating func put(_ transform: ModelTransform, _ stage: MigrationStage, number: Int) {
+        let fitting = edges.indices.filter {
+            schemas[$0].has(transform.old) && schemas[$0 + 1].has(transform.new)
+        }
+        guard let edge = fitting.first, fitting.count == 1 else {
+            let label = "Stage \(number) (transform of \(transform.oldName))"
+            report(
+                "transform-unclear", label,
+                fitting.isEmpty
+                    ? "\(label) fits between no two versions: none has \(String(reflecting: transform.old)) where the "
+                        + "next has \(String(reflecting: transform.new))."
+                    : "\(label) could be between \(fitting.map { name(of: edges[$0]) }.joined(separator: ", or ")).",
+                "Name the models of two neighbouring versions, or the versions with fromVersion and toVersion.")
+            return
+        }
+        edges[edge].stages.append((number, stage))
+    }
+
+    /// Each edge needs one stage, or several transforms of different models next to a custom one.
+    mutating func checkEdges() {
+        for edge in edges {
+            guard !edge.stages.isEmpty else {
+                report(
+                    "stage-missing", name(of: edge), "No stage leads from \(name(of: edge)).",
+                    "Add one, such as .lightweight(fromVersion: \(types[edge.older]).self, "
+                        + "toVersion: \(types[edge.older + 1]).self).")
+                continue
+            }
+            let plain = edge.stages.filter { if case .transform = $0.stage { false } else { true } }
+            if plain.count > 1 {
+                report(
+                    "stage-twice", name(of: edge),
+                    "Stages \(plain.map { "\($0.number)" }.joined(separator: " and ")) both lead from \(name(of: edge)).",
+                    "Combine them into one custom stage.")
+            }
+            let models = edge.transforms.map(\.oldName)
+            for model in Set(models).sorted() where models.count(where: { $0 == model }) > 1 {
+                report(
+                    "transform-twice", model, "\(model) has two transforms from \(name(of: edge)).",
+                    "Combine them into one.")
+            }
+        }
+    }
+}
+
+extension Schema {
+    fileprivate func has(_ type: any PersistentModel.Type) -> Bool {
+        types[Schema.entityName(for: type)].map { $0 == type } ?? false
+    }
+}
+
+extension ResolvedPlan {
+    /// The models that an app works with must be those of one of the versions, otherwise its stores are of none.
+    mutating func checkDrift(of schema: Schema) {
+        guard versions.count == schemas.count, let newest = versions.last,
+            let current = try? schema.modelVersion(),
+            !versions.contains(where: { $0.hashes.isCompatible(with: current.hashes) })
+        else { return }
+        var differences: [String] = []
+        if let correspondence = try? Correspondence(from: newest, to: current) {
+            differences = ModelDiff(correspondence).changes.map(\.sentence)
+        }
+        report(
+            "models-drifted", newest.name,
+            "The container's models match no version. Changed since \(newest.name), the newest: "
+                + "\(differences.joined(separator: " "))",
+            "Leave released versions as they are, and add one of these models to the plan.")
+    }
+}

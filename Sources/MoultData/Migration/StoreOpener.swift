@@ -1,0 +1,214 @@
+import Moult
+import MoultBasics
+package import MoultCoreData
+import MoultEngine
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultStore
+
+/// Opens the stores of a container: makes one where there is none, and brings one of an earlier version along the plan.
+///
+/// The store is recognised by its hashes before anything is opened for writing; a migration is backed up, works on a
+/// copy, is verified, and is one commit.
+package struct StoreOpener {
+    /// The model of the schema, with the configurations; all stores of a container are opened with it.
+    package let model: MoultModel.ManagedObjectModel
+    /// Told often while a store is migrated, on the thread that opens it.
+    package var onProgress: (@Sendable (MigrationProgress) -> Void)?
+    /// Asked often; true ends a migration with the error `cancelled`, and the store as it was.
+    package var isCancelled: (@Sendable () -> Bool)?
+    /// Told of a migration's start and end.
+    var logger: (any MigrationLogging)?
+    var system: any System = POSIXSystem()
+    /// Nil without a plan.
+    private var plan: ResolvedPlan?
+    /// The models by their names.
+    private let types: [String: any PersistentModel.Type]
+    private var registry = MoultObjects.MigrationRegistry()
+    /// Told what a migration has deleted.
+    private var onLosses: (@Sendable ([MigrationLoss]) -> Void)?
+
+    /// - Parameters:
+    ///   - configurations: which entities each of several stores holds, by name; empty where one store holds all.
+    ///   - store: where the only store may lie, to count what stands in the way of the plan.
+    /// - Throws: `modelInvalid` for the first fault of the models; `stagesInvalid` with every fault of the plan, such
+    ///   as models that are none of its versions.
+    package init(
+        schema: Schema, plan: (any SchemaMigrationPlan.Type)? = nil, configurations: [String: Set<String>] = [:],
+        store: URL? = nil
+    ) throws {
+        model = try schema.managedObjectModel().holding(configurations)
+        types = schema.types
+        guard let plan else { return }
+        var resolved = ResolvedPlan(plan, holding: configurations)
+        resolved.checkDrift(of: schema)
+        if let error = resolved.error { throw store.flatMap(resolved.error(countedIn:)) ?? error }
+        registry.add(resolved)
+        nonisolated(unsafe) let given = plan
+        onLosses = { given.didLose($0) }
+        self.plan = resolved
+    }
+
+    /// Opens a store, or makes it.
+    ///
+    /// - Parameters:
+    ///   - url: nil or `/dev/null` for a store in memory.
+    ///   - configuration: one of the configurations given; nil if the store holds all entities.
+    /// - Returns: the open store; it stays open until it is closed, and `store` of it is what a coordinator takes.
+    /// - Throws: `storeUnknown` for a store of no version; `storeAhead` for one of a later version, or one that is to
+    ///   be migrated and only opened for reading; `noPath`, `cannotInfer`, `dataConflict`, `stageFailed` if the plan
+    ///   does not bring it here; `locked` where somebody else has it.
+    package func open(
+        at url: URL?, configuration: String? = nil, isReadOnly: Bool = false,
+        _ run: RunOptions = RunOptions()
+    ) throws -> MoultCoreData.PersistentStore {
+        var opening = try opening(
+            at: url, configuration: configuration, isReadOnly: isReadOnly, run)
+        do {
+            guard let logged = logger.map(LoggedOpening.init) else { return try opening.open() }
+            if plan?.missingStages == nil { opening.willMigrate = logged.begin }
+            return try logged.run(losses: { Self.lastLosses(of: url) }, { try opening.open() })
+        } catch var error as MoultBasics.MigrationError where error.code == .storeAhead && !isReadOnly {
+            // What is behind is migrated: it is of a later version.
+            error.code = .incompatibleVersion
+            throw error
+        }
+    }
+
+    private static func lastLosses(of url: URL?) -> [MigrationLoss] {
+        url.flatMap { try? MigrationHistory(storeAt: $0).events().last }?.losses ?? []
+    }
+
+    /// Returns the opening of a store, which migrates it first where it is behind.
+    func opening(
+        at url: URL?, configuration: String?, isReadOnly: Bool, _ run: RunOptions
+    ) throws -> StoreOpening {
+        var options = try StoreOptions(nil, migratesByDefault: true)
+        (options.isReadOnly, options.tracksHistory, options.run) = (isReadOnly, true, run)
+        // Who shares a store with SwiftData says so, and is refused what is uncertain (`Schema.checkMappings()`).
+        options.run.isExperimental = true
+        let isInMemory = url.map { $0.path == "/dev/null" } ?? true
+        var opening = StoreOpening(
+            model: model, versions: plan.map { ModelVersions(versions: $0.versions) }, url: url,
+            type: isInMemory ? .inMemory : .sqlite, configuration: configuration, options: options)
+        opening.system = system
+        (opening.migration.registry, opening.migration.onLosses) = (registry, onLosses)
+        (opening.migration.onProgress, opening.migration.isCancelled) = (onProgress, isCancelled)
+        opening.words = ConfigurationWords()
+        if let error = plan?.missingStages { opening.willMigrate = { _, _ in throw error } }
+        if let plan {
+            opening.adopting = {
+                try UnknownStore($0, configuration: configuration).versions(adoptedBy: $1, of: plan.name)
+            }
+        } else {
+            opening.checkValues = { [types] in try StoredJSON.check($0, against: types) }
+        }
+        return opening
+    }
+}
+
+/// A store of none of a plan's versions: of a release before the plan, or of a build in between two versions.
+struct UnknownStore {
+    private let snapshot: StoreSnapshot
+    private let part: StorePart
+
+    /// - Parameter configuration: the one that the store is opened with; nil for none.
+    init(_ snapshot: StoreSnapshot, configuration: String?) {
+        self.snapshot = snapshot
+        part = configuration.map(StorePart.configuration) ?? .whole
+    }
+
+    /// The versions to go through: the model that the store carries stands before the last version that has just its
+    /// models and properties, whatever else the two differ in.
+    ///
+    /// - Throws: `storeUnknown` with the nearest version and all that differs, where there is no such version.
+    func versions(adoptedBy versions: ModelVersions, of plan: String) throws -> ModelVersions {
+        guard let carried = snapshot.cachedModel,
+            let own = try? ModelVersion(names: [""], model: carried).held(by: snapshot.hashes).model,
+            let position = versions.versions.lastIndex(where: { version in
+                (try? version.restricted(to: part).model.hasStructure(of: own)) == true
+            })
+        else { throw unknown(versions, plan) }
+        var list = versions.versions
+        list.insert(ModelVersion(names: ["before \(list[position].name)"], model: carried), at: position)
+        return ModelVersions(versions: list)
+    }
+
+    private func unknown(_ versions: ModelVersions, _ plan: String) -> MigrationError {
+        let nearest = versions.nearest(to: snapshot.hashes)
+        var error = MigrationError.storeUnknown(nearest: nearest)
+        error.message =
+            "The store is of no version of \(plan). \(nearest.map(\.sentence) ?? "")\(differences(nearest, versions))"
+        error.place = snapshot.path
+        error.remedy =
+            "If the store is another app's, give the ModelConfiguration a name or a URL of its own. Otherwise every build "
+            + "that reached users needs its version: add the models that made this store to the plan as a separate "
+            + "VersionedSchema, with a stage from the version before and one to the version after."
+        return error
+    }
+
+    private func differences(_ nearest: VersionStatus.Nearest?, _ versions: ModelVersions) -> String {
+        guard let nearest, let carried = snapshot.cachedModel,
+            let correspondence = try? Correspondence(
+                from: versions.versions[nearest.position], to: ModelVersion(names: ["the store"], model: carried))
+        else { return "" }
+        return " Since then: " + ModelDiff(correspondence).changes.map(\.sentence).joined(separator: " ")
+    }
+}
+
+extension ManagedObjectModel {
+    /// Whether the tables of the two have the same columns of the same types.
+    fileprivate func hasStructure(of other: ManagedObjectModel) -> Bool {
+        entities.count == other.entities.count
+            && entities.allSatisfy { entity in
+                guard let theirs = other.entity(entity.name) else { return false }
+                return entity.superentityName == theirs.superentityName
+                    && entity.attributes.flatMap(\.leaves).map(\.structure)
+                        == theirs.attributes.flatMap(\.leaves).map(\.structure)
+                    && entity.relationships.map(\.structure) == theirs.relationships.map(\.structure)
+            }
+    }
+}
+
+extension AttributeDescription {
+    fileprivate var structure: [String] { [name, type.name, "\(isTransient)", "\(allowsExternalBinaryDataStorage)"] }
+}
+
+extension RelationshipDescription {
+    fileprivate var structure: [String] {
+        [name, destinationEntityName, inverseName ?? "", "\(isToMany)", "\(isOrdered)"]
+    }
+}
+
+/// The words of remedies for a store that has a ``ModelConfiguration``.
+package struct ConfigurationWords: RemedyWords {
+    package init() {}
+
+    private static let writingPlan =
+        "Otherwise open the store with a SchemaMigrationPlan that has its models as a VersionedSchema, and there answer in "
+        + "`answers`, or keep the values by a .transform or a custom stage."
+
+    package func text(_ action: Remedy.Action) -> String { SwiftWords().text(action) }
+
+    package func text(_ setting: Remedy.Setting) -> String { SwiftWords().text(setting) }
+
+    package func text(_ permission: Remedy.Permission) -> String {
+        switch permission {
+        case .cloudKit: "set allowsCloudKitMigration of the ModelConfiguration"
+        case .losses(let places):
+            "If the store is another app's, give the ModelConfiguration a name or a URL of its own. If a model is missing, "
+                + "add it to the container. Otherwise add the models of the store's version to a SchemaMigrationPlan, or "
+                + "accept the loss: acceptedLosses = \(places.swiftLiteral) of the ModelConfiguration."
+        case .configuration, .loss, .code: SwiftWords().text(permission)
+        }
+    }
+
+    package func remedy(for code: MigrationError.Code) -> Remedy? {
+        switch code {
+        case .question: "If it was renamed, give it an originalName. \(Self.writingPlan)"
+        case .cannotInfer: "Make these changes inferable. \(Self.writingPlan)"
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,209 @@
+import MoultBasics
+import MoultModel
+import MoultObjects
+
+/// The values of a model that a context has: those of an object of it.
+///
+/// Every reading is of what the object holds now. An object that has left its context, deleted and saved or rolled back
+/// before its first save, is read as it was last.
+final class ObjectBacking: BackingData {
+    let object: Object
+    let graph: ModelGraph
+    /// The context holds the model for its changes as long as this equals ``ModelGraph/releases``.
+    private var keptSince = -1
+    /// The last destinations of the to-one relationships of an object that was never saved: of those that may not be
+    /// empty, and of all of them when it is rolled back.
+    var lastDestinations: [String: any PersistentModel] = [:]
+    /// The model that the context has for the object, where this is of another: of one that was inserted with the unique
+    /// values of the object.
+    private let first: (any PersistentModel)?
+    /// The others that show the object, of the context's model.
+    private var others: [WeakReference<AnyObject>] = []
+
+    init(_ object: Object, _ graph: ModelGraph, next first: (any PersistentModel)? = nil) {
+        self.object = object
+        self.graph = graph
+        self.first = first
+    }
+
+    /// Has a model show what another one shows.
+    static func show(_ model: any PersistentModel, next first: any PersistentModel) {
+        guard model !== first, let backing = first.persistentBackingData as? ObjectBacking else { return }
+        model.persistentBackingData = ObjectBacking(backing.object, backing.graph, next: first)
+        backing.others = backing.others.filter { $0.object != nil } + [WeakReference(model as AnyObject)]
+    }
+
+    /// Every model that shows the object, the context's first.
+    var models: [any PersistentModel] {
+        guard let main = first ?? (object.face as? any PersistentModel) else { return [] }
+        guard let backing = main.persistentBackingData as? ObjectBacking, !backing.others.isEmpty else { return [main] }
+        return [main] + backing.others.compactMap { $0.object as? any PersistentModel }
+    }
+
+    var persistentModelID: PersistentIdentifier {
+        let id = object.id
+        if id.isTemporary, graph.identities[id] == nil { graph.identities[id] = .unsaved(WeakReference(object)) }
+        return PersistentIdentifier(id)
+    }
+
+    // MARK: - Reading
+
+    func attribute(_ key: String) -> AttributeValue? {
+        do {
+            return try object.attribute(key)
+        } catch {
+            // The row is gone, or nobody keeps the context's stores open.
+            if case .attribute(let value)? = object.lastValue(key) { return value }
+            note(error, key)
+            return nil
+        }
+    }
+
+    func toOne(_ key: String) -> (any PersistentModel)? {
+        do {
+            if let found = try object.toOne(key) {
+                if let model = try graph.shown(found) { return model }
+                noteUnshowable(found, key)
+                return nil
+            }
+            return try lostDestination(key)
+        } catch {
+            if let model = lastDestinations[key] { return model }
+            guard case .toOne(let id?)? = object.lastValue(key) else {
+                note(error, key)
+                return nil
+            }
+            return try? graph.model(for: graph.objects.object(with: id))
+        }
+    }
+
+    /// Returns the last destination of a relationship that may not be empty and is, because its destination was
+    /// deleted: a save refuses that, and until then the property has to read as something.
+    private func lostDestination(_ key: String) throws -> (any PersistentModel)? {
+        let binding = try graph.binding(object.entityName)
+        guard binding.requiredNames.contains(key) else { return nil }
+        if let model = lastDestinations[key] { return model }
+        guard case .toOne(let id?)? = try object.committedValues([key])[key] else { return nil }
+        return try graph.model(for: graph.objects.object(with: id))
+    }
+
+    func toMany(_ key: String) -> [any PersistentModel]? {
+        do {
+            let found = try object.toMany(key)
+            if graph.stack.hasStandIns { return try found.map(graph.model) }
+            return try found.compactMap { object in
+                if let model = try graph.shown(object) { return model }
+                noteUnshowable(object, key)
+                return nil
+            }
+        } catch {
+            guard case .toMany(let ids)? = object.lastValue(key) else {
+                note(error, key)
+                return []
+            }
+            return ids.compactMap { id in
+                graph.objects.registeredObject(for: id).flatMap { try? graph.model(for: $0) }
+            }
+        }
+    }
+
+    // MARK: - What cannot be read
+
+    func _noteUnreadable(_ key: String) {
+        // Of an object that is gone nothing is known, and one that is new is validated by the save.
+        guard paths(key).contains(where: { object.lastValue($0) != nil }), !object.isInserted else { return }
+        noteUnreadable(key)
+    }
+
+    /// The columns of a property.
+    private func paths(_ key: String) -> [String] {
+        let binding = try? graph.binding(object.entityName)
+        return binding?.type.schemaMetadata.propertiesByName[key]?.paths ?? [key]
+    }
+
+    func _initialValue(_ key: String) -> Any? {
+        let binding = try? graph.binding(object.entityName)
+        return binding?.type.schemaMetadata.propertiesByName[key]?.initialValue?()
+    }
+
+    /// Remembers why a value could not be read, unless its object is gone.
+    private func note(_ error: any Error, _ path: String) {
+        let key = String(path.prefix { $0 != "." })
+        guard !object.isDetached, let error = error as? MigrationError, error.code != .objectGone else { return }
+        if error.code == .dataConflict { noteUnreadable(key) } else { refuse(key, error) }
+    }
+
+    /// A destination that cannot be shown is left out; a save would take that for a change.
+    private func noteUnshowable(_ destination: Object, _ key: String) {
+        guard graph.refusals[ObjectIdentifier(object)]?[key] == nil else { return }
+        refuse(key, .unshowable(destination))
+    }
+
+    func noteUnreadable(_ key: String) {
+        guard object.isChangeable, graph.refusals[ObjectIdentifier(object)]?[key] == nil else {
+            return
+        }
+        refuse(key, .unreadable(key, of: object, graph))
+    }
+
+    // MARK: - Writing
+
+    func setAttribute(_ key: String, _ value: AttributeValue?) {
+        change(key) { try object.setAttribute(key, value) }
+    }
+
+    func setElements(_ key: String, _ values: [(path: String, value: AttributeValue?)]) {
+        change(key) { for (path, value) in values { try object.setAttribute(path, value) } }
+    }
+
+    func setToOne(_ key: String, _ model: (any PersistentModel)?) {
+        change(key) { try object.setToOne(key, try model.map(graph.object)) }
+    }
+
+    func setToMany(_ key: String, _ models: [any PersistentModel]?) {
+        change(key) { try object.setToMany(key, try (models ?? []).map(graph.object)) }
+    }
+
+    func refuse(_ key: String, _ error: MigrationError) {
+        graph.refusals[ObjectIdentifier(object), default: [:]][key] = error
+        keep()
+    }
+
+    /// Runs a change of the object. Nothing is changed where the object is deleted, or has left its context.
+    private func change(_ key: String, _ body: () throws -> Void) {
+        do {
+            guard try object.changing(body) else { return }
+            if !graph.refusals.isEmpty { graph.refusals[ObjectIdentifier(object)]?[key] = nil }
+            keep()
+            noteOthers(key)
+            graph.noteObservers()
+        } catch let error as MigrationError {
+            refuse(key, error)
+        } catch {
+            refuse(key, MigrationError(.internal, "\(error)", place: key, remedy: "Report it."))
+        }
+    }
+
+    /// Tells those who observe another model of the object of a change.
+    private func noteOthers(_ key: String) {
+        guard first != nil || !others.isEmpty, let binding = try? graph.binding(object.entityName) else { return }
+        for property in binding.distinctProperties where property.name == key || property.paths.contains(key) {
+            for model in models where model.persistentBackingData as? ObjectBacking !== self {
+                property.noteChange(model)
+            }
+        }
+    }
+
+    /// Has the context hold the model until the next save, with what only the model has: transient properties.
+    func keep() {
+        guard keptSince != graph.releases, let model = object.face else { return }
+        keptSince = graph.releases
+        graph.context?.keep(model)
+    }
+
+    // MARK: - State
+
+    var _context: AnyObject? { object.isDetached ? nil : graph.context }
+    var hasChanges: Bool { object.hasChanges }
+    var isDeleted: Bool { object.isDeleted }
+}

@@ -1,0 +1,247 @@
+import MoultBasics
+import MoultModel
+import MoultSQLite
+
+extension BackupFolder {
+    /// A backup whose pages are copied, under a temporary name, not yet verified.
+    struct Draft {
+        let folder: String
+        let storeName: String
+        /// The path of the store that it is a backup of.
+        let source: String
+        let version: String
+        let createdAt: Timestamp
+        let state: StoreState
+        let rows: [String: Int64]
+        let reason: StoreBackup.Manifest.Reason
+
+        var store: String { Path.join(folder, storeName) }
+    }
+
+    /// The result of reading a draft's file once more.
+    struct Proof: Sendable, Equatable {
+        let size: Int64
+        let sha256: String
+
+        init(size: Int64, sha256: String) { (self.size, self.sha256) = (size, sha256) }
+
+        init(of path: String, _ system: any System) throws {
+            self.init(size: try system.status(of: path)?.size ?? 0, sha256: try system.digest(of: path).hexadecimal)
+        }
+    }
+
+    static let draftSuffix = ".part"
+
+    /// Makes a backup of the store that a lock holds, and verifies it.
+    ///
+    /// - Parameter naming: called with the name that it is about to get.
+    package func make(
+        of lock: StoreLock, version: String, for reason: StoreBackup.Manifest.Reason,
+        _ observer: MigrationObserver = .none, naming: (String) throws -> Void = { _ in }
+    ) throws -> StoreBackup {
+        // Copying takes less than what verifies the copy, which tells nothing of itself.
+        let copying = observer.spanning(0...RunEstimate.copyingShare)
+        return try proven(
+            try draft(of: lock, version: version, for: reason, copyingExternalData: true, copying), naming: naming)
+    }
+
+    /// The backup that a draft becomes once it is verified; where it cannot be, nothing of it stays.
+    func proven(_ draft: Draft, naming: (String) throws -> Void = { _ in }) throws -> StoreBackup {
+        do {
+            return try finish(draft, try prove(draft), naming: naming)
+        } catch {
+            discard(draft)
+            throw error
+        }
+    }
+
+    /// - Parameter rights: those of the store that is backed up.
+    func makeFolder(_ rights: FileRights) throws {
+        guard try !system.exists(folder) else { return }
+        // The sidecar of a store that was never changed.
+        try system.makeFolder(Path.folder(of: folder), rights)
+        try system.makeFolder(folder, rights)
+        try system.synchronise(Path.folder(of: folder))
+    }
+
+    /// Copies every page through SQLite, which sees what lies in a WAL, and the external files. Where the volume clones
+    /// files, the store's is cloned if it is all of the store.
+    func draft(
+        of lock: StoreLock, version: String, for reason: StoreBackup.Manifest.Reason, copyingExternalData: Bool,
+        _ observer: MigrationObserver
+    ) throws -> Draft {
+        try draft(
+            of: lock.connection, named: Path.name(of: lock.sidecar.store), beside: lock.sidecar.store, version: version,
+            for: reason, copyingExternalData: copyingExternalData, .like(lock.sidecar.store),
+            cloning: lock.isInFileAlone, observer)
+    }
+
+    /// - Parameters:
+    ///   - storeName: what the file is called in the backup.
+    ///   - store: the path next to which the external data lie.
+    ///   - rights: those of the store that it is a backup of.
+    ///   - isInFileAlone: whether the store's file is all of it, and does not change.
+    func draft(
+        of connection: Connection, named storeName: String, beside store: String, version: String,
+        for reason: StoreBackup.Manifest.Reason, copyingExternalData: Bool, _ rights: FileRights,
+        cloning isInFileAlone: Bool = false, _ observer: MigrationObserver
+    ) throws -> Draft {
+        let support = Sidecar(store: store).support
+        try makeFolder(rights)
+        let createdAt = system.now.inMilliseconds
+        let state = try StoreState(connection)
+        let name = ".\(system.uniqueName())\(Self.draftSuffix)"
+        let draft = Draft(
+            folder: Path.join(folder, name), storeName: storeName, source: store,
+            version: version.isEmpty ? state.unnamedVersion : version, createdAt: createdAt, state: state,
+            rows: try connection.rowCounts(), reason: reason)
+        try system.makeFolder(draft.folder, rights)
+        do {
+            if try isInFileAlone && system.cloneOpenFile(store, to: draft.store, rights) {
+                guard !observer.isCancelled() else { throw MigrationRun.cancelled(draft.store) }
+                observer.report(.backup, 1, bytes: try system.status(of: draft.store)?.size ?? 0)
+                try Self.compare(draft.store, with: PageDigests(connection), observer)
+            } else {
+                try copyPages(from: connection, to: draft.store, rights, observer)
+            }
+            if copyingExternalData, try system.exists(support) {
+                try system.copyTree(support, to: Path.join(draft.folder, Path.name(of: support)), rights)
+            }
+            return draft
+        } catch {
+            discard(draft)
+            throw error
+        }
+    }
+
+    /// Copies every page through SQLite, and compares what is read back with the source, page by page.
+    ///
+    /// - Throws: `inputOutput` if a page differs.
+    package func copyPages(
+        from source: Connection, to path: String, _ rights: FileRights, _ observer: MigrationObserver
+    ) throws {
+        try system.makeFile(path, rights)
+        // Changes that others make in the meantime belong neither to the copy nor to the pages it is compared with.
+        guard !source.isInTransaction else { return try copyAndCompare(source, path, observer) }
+        try source.transaction(.deferred) {
+            _ = try source.integer("SELECT count(*) FROM sqlite_master")
+            try copyAndCompare(source, path, observer)
+        }
+    }
+
+    private func copyAndCompare(_ source: Connection, _ path: String, _ observer: MigrationObserver) throws {
+        try writePages(of: source, to: path, observer)
+        try Self.compare(path, with: PageDigests(source, isCancelled: observer.isCancelled), observer)
+    }
+
+    private static func compare(_ path: String, with pages: PageDigests, _ observer: MigrationObserver) throws {
+        let copied = try PageDigests(ofFile: path, isCancelled: observer.isCancelled)
+        if let page = copied.firstDifference(from: pages) { throw MigrationError.changedOnTheWay(path, page: page) }
+    }
+
+    private func writePages(of source: Connection, to path: String, _ observer: MigrationObserver) throws {
+        let copy = try Connection(path, mode: .readWrite)
+        defer { copy.close() }
+        // A draft that was not finished is never read, so it needs no journal; the finished file is synchronised once.
+        try copy.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE")
+        let pageSize = try source.integer("PRAGMA page_size") ?? 4096
+        try Backup(from: source, to: copy).run(stepPages: 2_048) { done, all in
+            observer.report(.backup, Double(done) / Double(max(all, 1)), bytes: Int64(done) * pageSize)
+            return !observer.isCancelled()
+        }
+        // What is small is copied in one step, and cancelling was not asked about.
+        guard !observer.isCancelled() else { throw MigrationRun.cancelled(path) }
+    }
+
+    /// Synchronises a draft that no connection writes to and computes its SHA-256, while SQLite checks it on the other core.
+    func prove(_ draft: Draft, isSequential: Bool = false) throws -> Proof {
+        let check = BackgroundWork(isSequential: isSequential) {
+            try Self.checkSoundness(of: draft.store, for: draft.reason, place: draft.source)
+        }
+        let proof = Result {
+            try system.synchronise(draft.store)
+            return try Proof(of: draft.store, system)
+        }
+        try check.wait()
+        return try proof.get()
+    }
+
+    /// Checks a file that no connection writes to.
+    ///
+    /// - Parameters:
+    ///   - reason: what the backup is for; only what changes tables needs every index to match its table.
+    ///   - place: the path that the error names; nil for the file's own.
+    static func checkSoundness(
+        of path: String, for reason: StoreBackup.Manifest.Reason = .migration, place: String? = nil
+    ) throws {
+        let connection = try Connection(path, mode: .immutable)
+        defer { connection.close() }
+        switch reason {
+        case .migration, .finish: try connection.checkSoundness(place: place ?? path)
+        case .repair, .rollback, .request, .imported: try connection.checkPages(place: place ?? path)
+        }
+    }
+
+    /// Gives a verified draft its manifest and its name.
+    ///
+    /// - Parameter naming: called with the name before the backup has it, so that a run can write it down.
+    func finish(
+        _ draft: Draft, _ proof: Proof, naming: (String) throws -> Void = { _ in }
+    ) throws -> StoreBackup {
+        // A call that died may have begun to write the manifest.
+        for name in try system.list(draft.folder)
+        where name.hasPrefix(StoreBackup.manifestName) && name != draft.storeName {
+            try system.remove(Path.join(draft.folder, name))
+        }
+        let files = try system.files(below: draft.folder).filter { $0 != draft.storeName }.map { path in
+            let whole = Path.join(draft.folder, path)
+            return StoreBackup.Manifest.File(
+                path: path, size: try system.status(of: whole)?.size ?? 0,
+                sha256: try system.digest(of: whole).hexadecimal)
+        }
+        let manifest = StoreBackup.Manifest(
+            storeName: draft.storeName, version: draft.version, createdAt: draft.createdAt, uuid: draft.state.uuid,
+            versionHashes: (draft.state.hashes?.entities ?? [:]).mapValues(\.base64), rows: draft.rows,
+            size: proof.size, sha256: proof.sha256, externalFiles: files, reason: draft.reason,
+            tool: MoultVersion.number)
+        try StoreBackup.write(manifest, to: draft.folder, system)
+        let backup = StoreBackup(
+            folder: try freeName(version: draft.version, at: draft.createdAt), manifest: manifest)
+        try naming(backup.name)
+        try system.rename(draft.folder, to: backup.folder)
+        try system.synchronise(folder)
+        return backup
+    }
+
+    func discard(_ draft: Draft) { _ = try? system.removeTree(draft.folder) }
+
+    /// `<UTC time>-<version>-<n>`: two in one second, or of one version, never meet.
+    func freeName(version: String, at time: Timestamp) throws -> String {
+        let version = String(version.map { $0.isLetter || $0.isNumber || $0 == "." || $0 == "_" ? $0 : "_" })
+        let stem = "\(time.iso8601Basic)-\(version.isEmpty ? "unknown" : String(version.prefix(60)))"
+        var number = 1
+        while try system.exists(Path.join(folder, "\(stem)-\(number)")) { number += 1 }
+        return Path.join(folder, "\(stem)-\(number)")
+    }
+
+    /// Removes what runs that died left unfinished, except what the next call of a migration continues with. Only whoever
+    /// holds the lock of the store's sidecar may call it.
+    func removeDrafts(of sidecar: Sidecar) throws {
+        try removeDrafts(except: MigrationCheckpoint.read(sidecar, system)?.draft?.name)
+    }
+
+    /// Removes what runs that died left unfinished. Only whoever holds the store's lock may call it.
+    ///
+    /// - Parameter kept: the name of a draft that somebody continues with.
+    func removeDrafts(except kept: String? = nil) throws {
+        for path in try drafts(except: kept) { try system.removeTree(path) }
+    }
+
+    /// The paths of backups that are not finished.
+    func drafts(except kept: String? = nil) throws -> [String] {
+        guard try system.exists(folder) else { return [] }
+        return try system.list(folder).filter { name in
+            name.hasPrefix(".") && name.hasSuffix(Self.draftSuffix) && name != kept
+        }.map { Path.join(folder, $0) }
+    }
+}

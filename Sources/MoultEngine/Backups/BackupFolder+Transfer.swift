@@ -1,0 +1,184 @@
+import MoultBasics
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+extension BackupFolder {
+    /// Copies a backup out of the folder, verified before and after: into a folder, or an archive where the path ends
+    /// with `.tar`.
+    ///
+    /// - Throws: `usage` if the path is taken; `locked` if another process writes there; `backupInvalid`.
+    package func export(_ backup: StoreBackup, to path: String) throws {
+        try verify(backup)
+        guard path.hasSuffix(".tar") else { return try exportFolder(backup, to: path) }
+        let archive = try TapeArchive.Writer(path, system)
+        do {
+            // The manifest comes last, so that a reader has everything it speaks of.
+            for file in backup.manifest.files + [StoreBackup.manifestName] {
+                try archive.add(file: Path.join(backup.folder, file), as: file)
+            }
+            // Nothing has the name before it is verified.
+            try archive.finish { part in
+                try withUnpacked(part, in: UnfinishedPath.make(for: path, system)) { _ in }
+            }
+        } catch {
+            archive.discard()
+            throw error
+        }
+    }
+
+    private func exportFolder(_ backup: StoreBackup, to path: String) throws {
+        let part = try UnfinishedPath.begin(path, system)
+        do {
+            try copyFiles(of: backup, to: part, .like(backup.store))
+            try verify(StoreBackup(reading: part, system))
+            try UnfinishedPath.end(part, as: path, system)
+        } catch {
+            _ = try? system.removeTree(part)
+            throw error
+        }
+        try system.synchronise(Path.folder(of: path))
+    }
+
+    /// Takes a backup in that was exported, a folder or an archive, or a store that was copied by hand.
+    ///
+    /// What it makes under temporary names is removed by the next run; whoever calls it holds the lock of the store's
+    /// sidecar (``Migrator/importBackup(_:for:version:wasClosed:)``).
+    ///
+    /// - Parameters:
+    ///   - version: the name of the version of a store that was copied by hand.
+    ///   - wasClosed: whether the app had closed that store, so that a missing WAL is nothing that was left behind.
+    ///   - rights: those of the store that it is a backup of, whoever may read what is taken in.
+    /// - Throws: `backupInvalid` with the reason where it is not whole.
+    package func take(
+        _ path: String, version: String = "", wasClosed: Bool = false, _ rights: FileRights = .own
+    ) throws -> StoreBackup {
+        guard let status = try system.status(of: path) else {
+            throw MigrationError(
+                .fileNotFound, "Nothing is at \(path).", place: path, remedy: "Check the path of the backup.")
+        }
+        if status.kind == .folder { return try take(try StoreBackup(reading: path, system), rights) }
+        let header = try system.read(path, prefix: 16)
+        if header.starts(with: Array("SQLite format 3\0".utf8)) || !path.hasSuffix(".tar") {
+            return try takeCopy(path, version, wasClosed: wasClosed, rights)
+        }
+        try makeFolder(rights)
+        return try withUnpacked(path, in: draftPath()) { try take($0, rights) }
+    }
+
+    private func take(_ backup: StoreBackup, _ rights: FileRights) throws -> StoreBackup {
+        try verify(backup)
+        try makeFolder(rights)
+        let part = draftPath()
+        do {
+            try copyFiles(of: backup, to: part, rights)
+            try verify(StoreBackup(reading: part, system))
+            let name = try freeName(version: backup.manifest.version, at: backup.manifest.createdAt)
+            try system.rename(part, to: name)
+            try system.synchronise(folder)
+            return try StoreBackup(reading: name, system)
+        } catch {
+            _ = try? system.removeTree(part)
+            throw error
+        }
+    }
+
+    /// Copies what the manifest names and nothing else, and makes it durable; the manifest comes last.
+    private func copyFiles(of backup: StoreBackup, to folder: String, _ rights: FileRights) throws {
+        try system.makeFolder(folder, rights)
+        var folders: Set<String> = [folder]
+        for file in backup.manifest.files + [StoreBackup.manifestName] {
+            var parent = folder
+            for part in file.split(separator: "/").dropLast() {
+                parent = Path.join(parent, String(part))
+                if folders.insert(parent).inserted { try system.makeFolder(parent, rights) }
+            }
+            let copy = Path.join(folder, file)
+            try system.copy(Path.join(backup.folder, file), to: copy, rights)
+            try system.synchronise(copy)
+        }
+        for folder in folders.sorted(by: >) { try system.synchronise(folder) }
+    }
+
+    private func draftPath() -> String { Path.join(folder, ".\(system.uniqueName())\(Self.draftSuffix)") }
+
+    /// Verifies what an archive holds, in a scratch folder.
+    @discardableResult
+    private func withUnpacked<Result>(
+        _ archive: String, in scratch: String, _ body: (StoreBackup) throws -> Result
+    ) throws -> Result {
+        try system.makeFolder(scratch)
+        defer { _ = try? system.removeTree(scratch) }
+        let reader = TapeArchive.Reader(archive, system)
+        // What the manifest does not name is never written.
+        try reader.unpack(into: scratch) { $0 == StoreBackup.manifestName }
+        let backup = try StoreBackup(reading: scratch, system)
+        let files = Set(backup.manifest.files)
+        try reader.unpack(into: scratch, where: files.contains)
+        try verify(backup)
+        return try body(backup)
+    }
+
+    private func takeCopy(
+        _ path: String, _ version: String, wasClosed: Bool, _ rights: FileRights
+    ) throws -> StoreBackup {
+        let copy = try CopiedStore(path, wasClosed: wasClosed, system)
+        return try copy.withConnection { connection in
+            let draft = try draft(
+                of: connection, named: Path.name(of: path), beside: path, version: version, for: .imported,
+                copyingExternalData: true, rights, .none)
+            return try proven(draft)
+        }
+    }
+}
+
+/// A store that was copied by hand, file by file, and is checked before it is used.
+///
+/// A store in WAL mode is two files. SQLite reports the main file alone as sound, but it shows an old state, or none.
+/// Next to a WAL of another state it shows a third.
+package struct CopiedStore {
+    private let path: String
+    private let system: any System
+
+    /// - Parameter wasClosed: whether the app had closed the store, so that nothing was left in a WAL.
+    /// - Throws: `backupInvalid` with the reason; what looking at a file throws that is no store.
+    package init(_ path: String, wasClosed: Bool = false, _ system: any System = POSIXSystem()) throws {
+        self.path = try StoreProbe.checkFile(path, system)
+        self.system = system
+        let log = try WriteAheadLog(beside: self.path, system)
+        guard try log != nil || wasClosed || !Self.usesWAL(self.path, system) else {
+            throw Self.invalid(
+                "\(path) was in WAL mode, and there is no \(Path.name(of: path))-wal next to it: what the app wrote since "
+                    + "the last checkpoint is missing.", path,
+                "Copy the -wal together with it, or use \(.makeBackup). If the app had closed the "
+                    + "store before, pass \(option: .wasClosed).")
+        }
+        if let reason = try log?.strangeness() {
+            throw Self.invalid(
+                "The \(Path.name(of: path))-wal next to \(path) \(reason.isCertain ? "belongs" : "may belong") to another "
+                    + "file: \(reason.sentence)", path,
+                "Copy both files again at one moment, or use \(.makeBackup).")
+        }
+        if try LogFrames(self.path + "-wal", system).isTorn {
+            throw Self.invalid(
+                "The \(Path.name(of: path))-wal next to \(path) ends inside a frame: \(LogFrames.tornTail)", path,
+                "Copy both files again at one moment. If the -wal of the store itself ends like that, use "
+                    + "\(.makeBackup) on the store.")
+        }
+    }
+
+    /// Opens a private copy, in which SQLite may heal what a dead process left.
+    func withConnection<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+        try StoreProbe.read(path, system: system) { try body($0.connection) }
+    }
+
+    /// The SQLite file format, section 1.3.3: 2 in both bytes for WAL.
+    package static func usesWAL(_ path: String, _ system: any System) throws -> Bool {
+        let header = try system.read(path, prefix: 20)
+        return header.count == 20 && header[18] == 2 && header[19] == 2
+    }
+
+    private static func invalid(_ message: String, _ place: String, _ remedy: Remedy) -> MigrationError {
+        MigrationError(.backupInvalid, message, place: place, remedy: remedy)
+    }
+}

@@ -1,0 +1,268 @@
+import MoultBasics
+import MoultModel
+import MoultObjects
+import MoultSQLite
+import MoultStore
+
+/// The work that one run does on a store, as values and closures that the engine calls at the right moment.
+package struct Migration: Sendable {
+    package var script: StoreScript
+    /// The names of the versions, for the backup, the history and the messages.
+    package var from: String
+    package var to: String
+    /// The kind of operation, for the history.
+    package var operation = Journal.Operation.migrate
+    /// The reason for the backup that the run begins with.
+    package var reason = StoreBackup.Manifest.Reason.migration
+    /// The functions that the script calls.
+    package var functions: [SQLiteFunction]
+    /// Files that the new store refers to: written before the commit, removed when it does not happen.
+    package var newExternalFiles: [ExternalFile]
+    /// Code that makes what the statements leave to it, such as migration policies: after the script and before the
+    /// verification, in order.
+    package var code: [@Sendable (MigrationSite) throws -> Void] = []
+    /// About how many objects that code goes through, one by one.
+    package var objectsByCode: Int64 = 0
+    /// The reports of the passes; one ledger for all of them, kept by the pieces of code that they run.
+    package var ledger = RunLedger()
+    /// Reports what the pass has lost, when its code has run and before its steps; throws where that is not allowed.
+    var settleLosses: @Sendable () throws -> Void = {}
+    /// Steps that change objects freely, after the verification; nothing of the old store can be asked of what they leave.
+    package var steps: [Step] = []
+    /// Look at what the steps have left, such as the rules of an app; they throw where it must not be.
+    package var checks: [@Sendable (MigrationSite) throws -> Void] = []
+    /// The findings of rules; one log for all passes.
+    package var ruleLog: RuleLog?
+    /// Whether the steps may put more than a quarter of an entity's objects into the quarantine.
+    package var allowsLargeQuarantine = false
+    /// The part of all passes' work that this one is, 0 to 1.
+    package var span: ClosedRange<Double> = 0...1
+    /// The number of working copies that are kept until the end, because steps may have to be undone on them.
+    package var keptCopies = 0
+    /// The amount by which the store may grow; nil if it keeps its size.
+    var growth: StoreGrowth?
+    /// The facts found in the rows when this was planned; nil if they were not looked at.
+    package var rowFacts: BoundPlan.RowFacts?
+    /// Throws where the store is not the one that was planned for; called under the lock, before anything is done.
+    package var precondition: @Sendable (Connection) throws -> Void
+    /// The error that a run is refused with, before the pass begins, because it would lose what it may not.
+    package var lossRefusal: MigrationError?
+    /// Looks at the new store: `main` is the new one, the schema `source` the old one. In place there is no `source`.
+    package var verification: Verification
+    /// Throws where the steps have left what is no store of the version; told the digest of the catalogue before them.
+    package var verifySteps: @Sendable (Connection, _ catalogueDigest: [UInt8]) throws -> Void = { _, _ in }
+    /// The work done next to the store once it is committed, under the same lock. It must not matter if it does not
+    /// happen.
+    var afterCommit: (@Sendable (StoreLock, _ run: String) throws -> Void)?
+    /// Entries of the metadata that the new store gets once it is verified.
+    package var metadataEntries: [String: PropertyList] = [:]
+    /// The pass after this one, bound to what this one has made, where a way through the versions takes several. All of
+    /// them run on working copies; the store sees one commit, of the last.
+    package var next: (@Sendable (Connection) throws -> Migration)?
+
+    /// Nothing to do but to copy the store over itself: the identity migration.
+    package init(
+        _ script: StoreScript = StoreScript(statements: []), from: String = "", to: String = "",
+        functions: [SQLiteFunction] = [], newExternalFiles: [ExternalFile] = [],
+        precondition: @escaping @Sendable (Connection) throws -> Void = { _ in },
+        verification: Verification = .soundness
+    ) {
+        self.script = script
+        self.from = from
+        self.to = to
+        self.functions = functions
+        self.newExternalFiles = newExternalFiles
+        self.precondition = precondition
+        self.verification = verification
+    }
+
+    /// Whether the store itself is changed next to its backup: no table is rebuilt, and no code runs.
+    var staysInStore: Bool {
+        script.place == .store && code.isEmpty && steps.isEmpty && checks.isEmpty && ruleLog == nil && next == nil
+            && newExternalFiles.isEmpty
+    }
+
+    /// Does something with each pass, on a copy of what the one before it made; a further one is bound to that copy.
+    ///
+    /// - Parameters:
+    ///   - source: what the first pass gets a copy of.
+    ///   - name: of that copy.
+    ///   - copying: makes a copy of a file, with a name.
+    /// - Returns: the last copy's path.
+    func forEachPass(
+        on source: String, named name: String, _ copying: (_ path: String, _ name: String) throws -> WorkingCopy,
+        _ body: (Migration, WorkingCopy) throws -> Void
+    ) throws -> String {
+        var (pass, path, number) = (self, source, 1)
+        while true {
+            let copy = try copying(path, number == 1 ? name : "pass-\(number)")
+            defer { copy.close() }
+            if number > 1, let next = pass.next { pass = try next(copy.connection) }
+            try body(pass, copy)
+            path = copy.path
+            guard pass.next != nil else { return path }
+            number += 1
+        }
+    }
+
+    /// Verifies the new store, as it is read from its file, and writes what is due from its commit on. A verification that
+    /// is cancelled ends at once.
+    func verify(_ connection: Connection, _ timings: PhaseTimings, _ observer: MigrationObserver) throws {
+        let isLast = next == nil && steps.isEmpty
+        try timings.measure(.verify) {
+            let own = try Self.ownTables(of: connection)
+            try connection.proveWrites()
+            try connection.forgetPages()
+            guard try Self.ownTables(of: connection) == own else {
+                throw MigrationError.changedOnTheWay(connection.path)
+            }
+            try observer.watching(connection, as: isLast ? .verify : nil) { try verification.run(on: connection) }
+        }
+        try writeMetadataEntries(connection)
+    }
+
+    /// The catalogue and what a store says of itself, which no verification compares value by value.
+    private static func ownTables(of connection: Connection) throws -> [[SQLiteValue]] {
+        let names = Set(try connection.catalogue().tables.map(\.name)).intersection(StoreSnapshot.coreTables)
+        return try (["sqlite_master"] + names.sorted()).flatMap { name in
+            try connection.rows("SELECT * FROM main.\(name.quotedName)") { row in
+                (0..<row.columnCount).map { row.value($0) }
+            }
+        }
+    }
+
+    func writeMetadataEntries(_ connection: Connection) throws {
+        guard !metadataEntries.isEmpty else { return }
+        var metadata = try StoreMetadata(from: connection)
+        metadata.entries.merge(metadataEntries) { $1 }
+        try metadata.write(to: connection)
+        try connection.proveWrites()
+        try connection.forgetPages()
+        guard try StoreMetadata(from: connection).entries == metadata.entries else {
+            throw MigrationError.changedOnTheWay(connection.path)
+        }
+    }
+}
+
+/// A file of external data, by its name in `_EXTERNAL_DATA`.
+package struct ExternalFile: Sendable, Equatable {
+    package var name: String
+    package var contents: [UInt8]
+
+    package init(name: String, contents: [UInt8]) {
+        self.name = name
+        self.contents = contents
+    }
+}
+
+/// The options of a run; the defaults are the safe ones.
+package struct MigrationOptions: Sendable {
+    /// The folder of the backups; in the sidecar when nil.
+    package var backupFolder: String?
+    /// Whether the copy that the script reads from stays as a backup. A frugal run removes it before the commit, which
+    /// needs less room and leaves nothing to go back to.
+    package var isFrugal: Bool
+    package var retention: RetentionPolicy
+    /// The folder for large sorts; the sidecar when nil, which is on the store's volume.
+    package var temporaryFolder: String?
+    /// Milliseconds to wait for a process that is about to let the store go.
+    package var patience: Int32
+    /// Bytes of SQLite's cache for the store that is changed; sorting takes as much again, and is fastest in what the
+    /// processor's own cache holds: two mebibytes sort an index in six tenths of the time that sixteen take.
+    package var cacheSize: Int64
+    /// The number of runs between the same versions that may have died one after the other before no further one
+    /// begins.
+    package var maximumAttempts = 5
+    /// Whether everything is done on one thread, so that a run makes the same calls in the same order each time.
+    package var isSequential = false
+    /// The number of keys in the first piece of a long statement, in a run with a budget.
+    package var keysPerPiece: Int64 = 20_000
+
+    package init(
+        backupFolder: String? = nil, isFrugal: Bool = false, retention: RetentionPolicy = RetentionPolicy(),
+        temporaryFolder: String? = nil, patience: Int32 = 2_000, cacheSize: Int64 = 2 << 20
+    ) {
+        self.backupFolder = backupFolder
+        self.isFrugal = isFrugal
+        self.retention = retention
+        self.temporaryFolder = temporaryFolder
+        self.patience = patience
+        self.cacheSize = cacheSize
+    }
+}
+
+/// The result of a run.
+package struct MigrationOutcome: Sendable, Equatable {
+    package var run: String
+    /// The backup to go back to; nil after a frugal run.
+    package var backup: StoreBackup?
+    /// The backups of the versions on the way, where the migration has stopped at each: those that are still there.
+    package var backupsOnTheWay: [String] = []
+    /// The rows that the scripts of all passes were estimated to touch.
+    package var rows: Int64
+    package var bytesBefore: Int64
+    package var bytesAfter: Int64
+    /// Seconds by phase, in the order of the phases.
+    package var seconds: [Timing]
+    /// The outcome of an earlier run that did not end.
+    package var recovery: RecoveryOutcome
+    /// The room that was asked for, with each reason.
+    package var space: SpaceRequirement
+    /// Backups that the retention policy let go.
+    package var pruned: [String]
+    /// The reason why something was left for the next run to tidy up, as on a full volume; nil if nothing was.
+    package var untidied: MigrationError?
+    /// The outcome for the objects of entity mappings with migration policies, pass by pass.
+    package var policies: [InstanceCounts] = []
+    /// The data that are not in the new store, counted.
+    package var losses: [MigrationLoss] = []
+    /// The findings of rules, and the changes that their fixes have made.
+    package var rules: [RuleReport] = []
+    /// Objects that lie in the quarantine since this run.
+    package var quarantined: Int64 = 0
+
+    /// A sentence for each backup that the retention policy let go.
+    package var removals: [String] { pruned.map(BackupFolder.removal) }
+
+    package struct Timing: Sendable, Equatable {
+        package var phase: MigrationProgress.Phase
+        package var seconds: Double
+    }
+
+    package var totalSeconds: Double { seconds.reduce(0) { $0 + $1.seconds } }
+}
+
+extension Migration {
+    /// A bound plan as the engine runs it: its script, the check that the store is still the one it was made for, and
+    /// the verification of what comes out.
+    ///
+    /// - Parameters:
+    ///   - store: the resolved path of the store, next to which its external data lies.
+    ///   - from: the name of the version that made the store.
+    ///   - workingCopy: the path of the copy that an earlier pass has made, next to which new external data may lie.
+    ///   - followsCode: whether an earlier pass runs code, which may leave required values out.
+    /// - Throws: `dataConflict` if the rows do not fit the new version; `unsupported` if the plan cannot run in place.
+    package init(
+        _ plan: BoundPlan, on store: String, from: String, workingCopy: String? = nil, followsCode: Bool = false,
+        _ choice: StoreScript.Choice = .normalised, system: any System
+    ) throws {
+        if let obstacle = plan.obstacle { throw obstacle }
+        let script = try StoreScript(plan, choice)
+        let external =
+            workingCopy.map { ExternalStorage(ofWorkingCopy: $0, of: store) } ?? ExternalStorage(store: store)
+        let functions = script.functions { name in
+            guard StoreVerification.isPlainName(name) else { throw StoreVerification.strangeFile(name, store) }
+            return try external.contents(of: name, on: system) ?? system.read(Path.join(external.folder, name))
+        }
+        let check = StoreVerification(
+            plan, store: store, keeping: script.kept, followsCode: followsCode, system: system)
+        let binding = plan.binding
+        self.init(
+            script, from: from, to: plan.target.name, functions: functions,
+            precondition: { try StoreVerification.requireUnchanged(binding, of: store, $0) },
+            verification: script.isInPlace ? check.verificationInPlace : check.verification)
+        growth = StoreGrowth(plan: plan)
+        verifySteps = check.verifySteps
+        if !script.isInPlace { verification.longest = check.longestPiece }
+    }
+}

@@ -1,0 +1,175 @@
+import MoultBasics
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultSQLite
+import MoultStore
+
+extension PreparedMigration {
+    private func rules(_ moment: ValidationRule.Moment) -> [ValidationRule] {
+        options.registry.rules.filter { $0.when.contains(moment) }
+    }
+
+    private func isMended(_ rules: [ValidationRule]) -> Bool {
+        options.registry.appliesFixes && rules.contains { $0.fix != nil }
+    }
+
+    /// Refuses rules that do not fit the model of the version that they are checked at, before anything is done.
+    func checkRules() throws {
+        guard !options.registry.rules.isEmpty else { return }
+        var before = RuleModelCheck(plan.from.model)
+        try before.check(rules(.before), place: "the rules before the migration")
+        var after = RuleModelCheck(plan.to.model)
+        try after.check(rules(.after), place: "the rules after the migration")
+        var faults = RuleFaults()
+        for rule in options.registry.rules {
+            for case .afterStep(let name) in rule.when {
+                guard let pass = plan.passes.first(where: { $0.steps.contains { $0.name == name } }) else {
+                    // Another stop may have it, and the whole way was looked at.
+                    if !options.isStop { faults.add(rule.name, "The plan has no step \(name).") }
+                    continue
+                }
+                var check = RuleModelCheck(pass.newer.model)
+                try check.check([rule], place: "the rules after the step \(name)")
+            }
+        }
+        try faults.check(place: "the rules")
+    }
+
+    /// The first pass with the rules before the migration, which are checked under the lock.
+    func withRulesBefore(_ migration: Migration, _ bound: BoundPlan) -> Migration {
+        guard !options.registry.rules.isEmpty else { return migration }
+        var migration = migration
+        migration.ruleLog = ruleLog
+        let run = ruleRunBefore(bound)
+        let precondition = migration.precondition
+        migration.precondition = { [store, system] connection in
+            try precondition(connection)
+            try countSource(connection, run)
+            if !run.rules.isEmpty {
+                try run.check(connection, external: ExternalStorage(store: store), on: system)
+            }
+        }
+        return migration
+    }
+
+    /// A pass of its own that repairs what breaks the rules before the migration, whose first pass is bound to what it
+    /// leaves; nil if nothing is repaired.
+    func mendingBefore(_ bound: BoundPlan, _ ledger: RunLedger) -> Migration? {
+        let before = rules(.before)
+        guard isMended(before) else { return nil }
+        let run = ruleRunBefore(bound)
+        var mending = Migration.mending(before, run.moment, at: plan.from, of: store, ruleLog, system)
+        mending.allowsLargeQuarantine = options.registry.allowsLargeQuarantine
+        mending.to = plan.to.name
+        mending.precondition = { [binding = bound.binding, store] connection in
+            try StoreVerification.requireUnchanged(binding, of: store, connection)
+            try countSource(connection, run)
+        }
+        mending.ledger = ledger
+        mending.keptCopies = keptCopies
+        mending.span = 0...0
+        mending.next = next(after: -1, ledger)
+        return mending
+    }
+
+    private func ruleRunBefore(_ bound: BoundPlan) -> RuleRun {
+        RuleRun(rules: rules(.before), moment: "before the migration", model: bound.source.model, log: ruleLog)
+    }
+
+    /// Objects that rules after the migration compare with.
+    private func countSource(_ connection: Connection, _ run: RuleRun) throws {
+        let counted = Set(options.registry.rules.compactMap(\.countedSourceEntityName))
+        guard !counted.isEmpty else { return }
+        let objects = try ObjectStore(
+            over: connection, model: run.model, external: ExternalStorage(store: store), on: system)
+        run.log.sourceCounts = try objects.counts(of: counted)
+    }
+
+    /// Adds what is checked after the steps of a pass, and after the last one.
+    func addRules(to migration: inout Migration, of bound: BoundPlan, isLast: Bool) {
+        guard !options.registry.rules.isEmpty else { return }
+        migration.ruleLog = ruleLog
+        migration.allowsLargeQuarantine = options.registry.allowsLargeQuarantine
+        let model = bound.target.model
+        migration.steps = migration.steps.map { withRules(after: $0, model) }
+        let after = rules(.after)
+        guard isLast, !after.isEmpty else { return }
+        let run = RuleRun(rules: after, moment: "after the migration", model: model, log: ruleLog)
+        guard isMended(after) else {
+            migration.checks.append { site in
+                try run.check(site.connection, external: site.external, on: site.system)
+            }
+            return
+        }
+        var mending = Migration.mending(after, run.moment, at: plan.to, of: store, ruleLog, system)
+        mending.allowsLargeQuarantine = options.registry.allowsLargeQuarantine
+        mending.span = 1...1
+        migration.next = { [mending] _ in mending }
+    }
+
+    private func withRules(after step: Migration.Step, _ model: ManagedObjectModel) -> Migration.Step {
+        let rules = rules(.afterStep(step.name))
+        guard !rules.isEmpty else { return step }
+        let run = RuleRun(rules: rules, moment: "after the step \(step.name)", model: model, log: ruleLog)
+        let isMended = isMended(rules)
+        var step = step
+        let execute = step.execute
+        step.execute = { site in
+            try execute(site)
+            if isMended {
+                try run.fix(site, isVerified: false)
+            } else {
+                try run.check(site.connection, external: site.external, on: site.system)
+            }
+        }
+        return step
+    }
+}
+
+extension Migration {
+    /// A pass that leaves the version as it is and repairs the objects; what it leaves is as sound as what it found.
+    ///
+    /// - Parameters:
+    ///   - version: that of the store, which the rules were checked against.
+    ///   - store: the resolved path of the store.
+    package static func mending(
+        _ rules: [ValidationRule], _ moment: String, at version: ModelVersion, of store: String, _ log: RuleLog,
+        _ system: any System
+    ) -> Migration {
+        var mending = Migration(at: version, of: store, "fixes", "The fixes of the rules are applied.", system) {
+            try RuleRun(rules: rules, moment: moment, model: $1, log: log).fix($0, isVerified: true)
+        }
+        mending.ruleLog = log
+        return mending
+    }
+}
+
+extension [ValidationRule] {
+    /// The rules of one of several commits: those before the migration belong to the first, those after it to the last.
+    func atStop(_ number: Int, of count: Int) -> [ValidationRule] {
+        compactMap { rule in
+            var rule = rule
+            if number > 0 { rule.when.remove(.before) }
+            if number < count - 1 { rule.when.remove(.after) }
+            return rule.when.isEmpty ? nil : rule
+        }
+    }
+}
+
+extension ValidationRule {
+    /// The entity whose objects the rule wants to know of the source.
+    package var countedSourceEntityName: String? {
+        guard case .minimumOfSource(let minimum) = kind else { return nil }
+        return minimum.sourceEntityName ?? entityName
+    }
+}
+
+extension ObjectStore {
+    /// Objects of entities, those of sub-entities among them; none of an entity that the store does not hold.
+    package func counts(of entityNames: Set<String>) throws -> [String: Int] {
+        try entityNames.reduce(into: [:]) { counts, name in
+            counts[name] = shape(of: name) == nil ? 0 : try count(ObjectFetch(entityName: name))
+        }
+    }
+}

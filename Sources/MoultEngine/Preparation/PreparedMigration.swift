@@ -1,0 +1,455 @@
+import MoultBasics
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultSQLite
+import MoultStore
+import MoultVerify
+
+/// A store with its plan, before anything is done.
+///
+/// The plan covers all versions. Its first pass is bound to the rows of the store here. A later pass is bound to the
+/// working copy, after the pass before it has run.
+package struct PreparedMigration: Sendable {
+    package struct Options: Sendable {
+        package var answers: Answers
+        /// Mapping models and stages to take instead of what is inferred.
+        package var registered: [RegisteredStage]
+        /// The code that stages and mapping models name; its stages are taken too.
+        package var registry: MigrationRegistry
+        /// The losses that the migration is refused for.
+        package var losses: LossPolicy
+        /// The number of source objects that a migration policy is given before its results are written.
+        package var batchSize = 1_000
+        /// Stop at each version on the way: each is a backup and a commit of its own, and a chain that was killed
+        /// continues from the last of them. Otherwise the whole way is one commit, all or nothing.
+        package var stopsAtEachVersion: Bool
+        /// Change the store in place at once, and leave what takes long for ``Migrator/finishDeferred(_:versions:_:_:)``,
+        /// where no row has to be written; otherwise all is done at once.
+        package var defersWork = false
+        package var choice = StoreScript.Choice.cheapest
+        /// Write version hashes that are not certain.
+        package var isExperimental: Bool
+        /// Migrate a store that is mirrored to CloudKit, the careful way.
+        package var allowsCloudKit: Bool
+        /// Whether the new store is compared with the old one; where not, only the soundness of its pages is checked.
+        package var comparesStores = true
+        /// Whether the rows of tables that no page says were written to are compared too.
+        package var comparesUnwritten = false
+        /// Entries of the metadata that the new store gets in the commit of the migration, beside those of the old one.
+        package var metadataEntries: [String: PropertyList] = [:]
+        /// Whether this is one of several commits on the way to a version.
+        var isStop = false
+        /// Whether to use what an earlier call with a budget found in the rows, if no process has written to the store
+        /// since.
+        package var continuesEarlierCall = false
+        /// The part of the version that the store is to hold, where the caller knows it; nil for the configuration that
+        /// the store is of now.
+        package var part: StorePart?
+
+        package init(
+            answers: Answers = .none, registered: [RegisteredStage] = [],
+            registry: MigrationRegistry = MigrationRegistry(), losses: LossPolicy = .refuseUndeclared,
+            stopsAtEachVersion: Bool = false, isExperimental: Bool = false, allowsCloudKit: Bool = false
+        ) {
+            self.answers = answers
+            self.registered = registered
+            self.registry = registry
+            self.losses = losses
+            self.stopsAtEachVersion = stopsAtEachVersion
+            self.isExperimental = isExperimental
+            self.allowsCloudKit = allowsCloudKit
+        }
+    }
+
+    /// The store's path without symbolic links.
+    package let store: String
+    package let plan: MigrationPlan
+    /// The first pass, bound; nil if the store is of the target version already.
+    package let bound: BoundPlan?
+    /// The findings about the store.
+    package let storeFindings: [Finding]
+    /// The size of the store in bytes.
+    package let size: Int64
+    /// Whether its commits go through a log.
+    let usesWAL: Bool
+    /// Whether each version on the way is a backup and a commit of its own.
+    package var stopsAtEachVersion: Bool { options.stopsAtEachVersion && plan.edges.count > 1 }
+    /// Whether the rows were not read, because an earlier call read them (``Options/continuesEarlierCall``).
+    let continuesEarlierCall: Bool
+    package private(set) var options: Options
+    let versions: ModelVersions
+    let system: any System
+    let ruleLog = RuleLog()
+
+    /// Looks at the store without changing a byte, and plans.
+    ///
+    /// - Parameter target: the version to end at; nil for the current one, or the last.
+    /// - Throws: `storeAhead`, `storeUnknown`, `noPath`, `question`, `cannotInfer` from planning; `cloudKit`,
+    ///   `deferredWork` if the store is not in a state to be migrated; what reading a damaged store throws.
+    package init(
+        _ store: String, versions: ModelVersions, to target: String? = nil, options: Options = Options(),
+        system: any System = POSIXSystem()
+    ) throws {
+        // Before any connection is open, whose locks reading the file would undo.
+        let header = try? system.read(store, prefix: 100)
+        let look = try StoreProbe.read(store, system: system) {
+            try Look($0.connection, at: $0.path, header: header, versions, to: target, options, system)
+        }
+        self.init(look, versions, options, system)
+    }
+
+    /// The same for a store of which nothing is known before it is looked at; nil if there is nothing to ask.
+    ///
+    /// - Parameter recognise: is given the connection of the one look, and says what is asked.
+    package init?(
+        _ store: String, on system: any System,
+        recognising recognise: (Connection) throws -> (versions: ModelVersions, target: String?, options: Options)?
+    ) throws {
+        let header = try? system.read(store, prefix: 100)
+        let read = try StoreProbe.read(store, system: system) { probe in
+            try recognise(probe.connection).map { asked in
+                let look = try Look(
+                    probe.connection, at: probe.path, header: header, asked.versions, to: asked.target, asked.options,
+                    system)
+                return (look: look, asked: asked)
+            }
+        }
+        guard let read else { return nil }
+        self.init(read.look, read.asked.versions, read.asked.options, system)
+    }
+
+    /// The same for a store that this process has open: over a connection, because a probe would drop the locks of the
+    /// others.
+    package init(
+        overOpen connection: Connection, versions: ModelVersions, to target: String? = nil,
+        options: Options = Options(),
+        system: any System = POSIXSystem()
+    ) throws {
+        self.init(
+            try Look(connection, at: connection.path, header: nil, versions, to: target, options, system), versions,
+            options, system)
+    }
+
+    private init(_ look: Look, _ versions: ModelVersions, _ options: Options, _ system: any System) {
+        (store, plan, bound) = (look.path, look.plan, look.bound)
+        storeFindings = look.snapshot.findings + look.plan.configurationNotes(options) + look.renames
+        (size, usesWAL) = (look.snapshot.file.size, look.snapshot.file.journalMode == .wal)
+        continuesEarlierCall = look.continuesEarlierCall
+        self.options = options
+        self.versions = versions
+        self.system = system
+    }
+
+    /// The state of the store as seen by a connection, with the plan for it.
+    private struct Look {
+        let path: String
+        let snapshot: StoreSnapshot
+        let plan: MigrationPlan
+        let bound: BoundPlan?
+        let continuesEarlierCall: Bool
+        /// The renames that Core Data forbids in a store that is mirrored.
+        let renames: [Finding]
+
+        init(
+            _ connection: Connection, at path: String, header: [UInt8]?, _ versions: ModelVersions,
+            to target: String?, _ options: Options, _ system: any System
+        ) throws {
+            self.path = path
+            let snapshot = try StoreSnapshot(connection, header: header)
+            func planned() throws -> MigrationPlan {
+                try MigrationPlan(
+                    versions, from: snapshot.metadata.hashes ?? VersionHashes(read: [:]),
+                    identifiers: snapshot.metadata.versionIdentifiers, to: target, answers: options.answers,
+                    registered: options.registered + (try options.registry.stages(in: versions)),
+                    stops: options.stopsAtEachVersion, as: options.part)
+            }
+            do {
+                try PreparedMigration.refuse(snapshot, options)
+            } catch var error as MigrationError where error.code == .cloudKit {
+                // Then the app cannot migrate it either.
+                if let rename = try? planned().cloudKitFindings(in: versions).first {
+                    error.message += " \(rename.message)"
+                    error.advice =
+                        "\(rename.advice) Otherwise \(permit: .cloudKit), and open the store without "
+                        + "mirroring."
+                }
+                throw error
+            }
+            let plan = try planned()
+            renames = snapshot.cloudKitTables.isEmpty ? [] : plan.cloudKitFindings(in: versions)
+            let known = options.continuesEarlierCall ? try MigrationCheckpoint.rowFacts(of: path, plan, system) : nil
+            bound = try plan.passes.first.map { pass in
+                try PreparedMigration.bind(
+                    pass, of: plan, over: snapshot, connection, options,
+                    deferring: options.defersWork
+                        && PreparedMigration.reasonsAgainstDeferring(plan, options).isEmpty, known)
+            }
+            (self.snapshot, self.plan, continuesEarlierCall) = (snapshot, plan, known != nil)
+        }
+    }
+
+    /// A pass without a schema change is bound as the mapping that leaves everything as it is.
+    static func bind(
+        _ pass: MigrationPass, of plan: MigrationPlan, over snapshot: StoreSnapshot, _ connection: Connection,
+        _ options: Options, deferring: Bool = false, _ known: BoundPlan.RowFacts? = nil
+    ) throws -> BoundPlan {
+        switch pass.work {
+        case .mapping(let mapping):
+            return try BoundPlan(
+                mapping, from: pass.older, to: pass.newer, over: snapshot, connection: connection,
+                experimental: options.isExperimental, defersWork: deferring, known: known, as: plan.part(after: pass))
+        case .none:
+            let version = try pass.older.held(by: snapshot.hashes)
+            // It writes no hash.
+            return try BoundPlan(
+                ResolvedMapping(identityOf: version.model), from: version, to: version, over: snapshot,
+                connection: connection, experimental: true, known: known, as: .whole)
+        }
+    }
+
+    /// A store that is mirrored, or half migrated in a way that is not known, is refused before anything is planned.
+    package static func refuse(_ snapshot: StoreSnapshot, _ options: Options) throws {
+        try snapshot.checkDeferredWork()
+        guard let table = snapshot.cloudKitTables.first, !options.allowsCloudKit else { return }
+        throw MigrationError(
+            .cloudKit,
+            "The store is mirrored to CloudKit: its \(Quantity.count(snapshot.cloudKitTables.count, "table")) such as \(table) contain "
+                + "the identity of every record on the server, and a record that loses it is uploaded again.",
+            place: snapshot.path,
+            remedy:
+                "Let the app migrate it, or \(permit: .cloudKit) to renumber these records and touch "
+                + "nothing else.")
+    }
+
+    /// The same for what changes objects and leaves the version as it is: the mirror would not upload it.
+    package static func refuseToChangeObjects(_ snapshot: StoreSnapshot) throws {
+        do {
+            try refuse(snapshot, .init())
+        } catch var error as MigrationError where error.code == .cloudKit {
+            error.remedy = "Change the objects in the app, which uploads what it changes."
+            throw error
+        }
+    }
+
+    /// Returns the migration that the engine runs: the first pass, and each later one on the result of the one before.
+    /// A run of it is refused for the losses that ``Options/losses`` does not let pass; a rehearsal is not.
+    ///
+    /// - Throws: `codeMissing` if the plan names code that the registry has not; `dataConflict` if the rows do not fit
+    ///   the new version; `unsupported` if the plan cannot run in place.
+    package func migration() throws -> Migration? {
+        guard let bound, !plan.passes.isEmpty else { return nil }
+        try checkCode()
+        try checkRules()
+        let inPlace = options.choice == .inPlace
+        // What a call with a budget has begun had no such row, and in place no row is written.
+        if !continuesEarlierCall, !inPlace, !bound.isDeferred { try checkEntityNumbers(bound) }
+        if inPlace || bound.isDeferred { try checkInPlace() }
+        let ledger = RunLedger()
+        let lossRefusal = undeclaredLosses(among: try foreseenLosses())
+        // Rows that do not fit the new version may be what fixes are there for: it is bound to what they leave.
+        if var mending = mendingBefore(bound, ledger) {
+            mending.lossRefusal = lossRefusal
+            return mending
+        }
+        var migration = try migration(bound, 0, ledger)
+        migration.from = plan.from.name
+        migration.to = plan.to.name
+        migration.rowFacts = bound.rowFacts
+        migration.lossRefusal = lossRefusal
+        migration.span = span(of: 0)
+        migration.keptCopies = keptCopies
+        migration.next = next(after: 0, ledger)
+        addRules(to: &migration, of: bound, isLast: plan.passes.count == 1)
+        return withRulesBefore(migration, bound)
+    }
+
+    /// The same with another choice. A run that ends in time makes every changed table anew: rows that are filled in can
+    /// be divided, a column that SQLite drops cannot.
+    package func choosing(_ choice: StoreScript.Choice) -> PreparedMigration {
+        var prepared = self
+        prepared.options.choice = choice
+        return prepared
+    }
+
+    /// The way in which each table is migrated in the first pass; empty if there is nothing to do, or it is put off.
+    package var tableWays: [TableWay] {
+        get throws { try bound?.tableWays(options.choice) ?? [] }
+    }
+
+    /// The statements of the first pass; nil if there is nothing to do.
+    package func script() throws -> StoreScript? { try bound.map { try StoreScript($0, options.choice) } }
+
+    /// The warnings about the store that do not stand in the way of the migration.
+    package var warnings: [Finding] { (storeFindings + (bound?.rowFindings ?? [])).filter { $0.severity == .warning } }
+
+    /// ``migration()``, or what it throws before anything is done.
+    package func examined() throws -> Result<Migration?, MigrationError> {
+        do {
+            // Damage explains what else is found; an earlier call has looked for it.
+            if bound != nil, !continuesEarlierCall {
+                try StoreProbe.read(store, system: system) { try $0.connection.checkSoundness(place: $0.path) }
+            }
+            return .success(try migration())
+        } catch let error as MigrationError {
+            return .failure(error)
+        }
+    }
+
+    /// Returns the error that ``migration()`` throws before anything is done; nil if the migration can begin.
+    package func refusal() throws -> MigrationError? {
+        if case .failure(let error) = try examined() { error } else { nil }
+    }
+
+    /// Copies that are kept until the end, because steps may have to be undone on them.
+    var keptCopies: Int {
+        plan.passes.dropLast().count { pass in
+            pass.steps.contains { options.registry.steps[$0.name]?.undo != nil }
+        }
+    }
+
+    /// The pass after the one at `position`, bound when that one has run.
+    func next(after position: Int, _ ledger: RunLedger) -> (@Sendable (Connection) throws -> Migration)? {
+        guard plan.passes.indices.contains(position + 1) else { return nil }
+        let pass = plan.passes[position + 1]
+        return { connection in
+            let bound = try Self.bind(pass, of: plan, over: StoreSnapshot(connection), connection, options)
+            var migration = try migration(bound, position + 1, ledger, workingCopy: connection.path)
+            migration.lossRefusal = undeclaredLosses(
+                among: foreseen(
+                    try bound.losses(options.choice), of: pass, hasCodeBefore: runsCode(before: position + 1)))
+            migration.span = span(of: position + 1)
+            migration.next = next(after: position + 1, ledger)
+            addRules(to: &migration, of: bound, isLast: position + 2 == plan.passes.count)
+            return migration
+        }
+    }
+
+    private func migration(
+        _ bound: BoundPlan, _ position: Int, _ ledger: RunLedger, workingCopy: String? = nil
+    ) throws -> Migration {
+        let pass = plan.passes[position]
+        let losses = LossCheck(
+            try bound.losses(options.choice), of: pass, from: bound.source.model,
+            accepting: options.registry.acceptedLosses)
+        try losses.refuse(unlessReadIn: ledger.reads(forPass: position))
+        var migration = try Migration(
+            bound, on: store, from: pass.older.name, workingCopy: workingCopy,
+            followsCode: workingCopy != nil && (position == 0 || runsCode(before: position)),
+            options.choice,
+            system: system)
+        if case .none = pass.work { migration.leavesSchema() }
+        if options.comparesUnwritten { migration.verification.ofChanges = nil }
+        if !options.comparesStores { migration.verification = .soundness }
+        migration.metadataEntries = options.metadataEntries
+        let registry = options.registry
+        migration.ledger = ledger
+        migration.addPolicies(of: bound, registry, batchSize: options.batchSize, pass: position, ledger: ledger)
+        migration.settleLosses = { ledger.add(try losses.settled(by: ledger.reads(forPass: position))) }
+        // What code reads after a change does not help the values that the change has dropped.
+        let reading = if case .none = pass.work { position + 1 } else { plan.passes.count + position }
+        migration.steps = pass.steps.compactMap { step in
+            registry.steps[step.name].map {
+                Migration.Step(step, $0, stage: pass.stage, model: bound.target.model, before: reading, ledger)
+            }
+        }
+        return migration
+    }
+
+    /// Whether steps or policies run before a pass; before the first one, fixes of rules do.
+    private func runsCode(before position: Int) -> Bool {
+        plan.passes.prefix(position).contains { pass in
+            !pass.steps.isEmpty || pass.mapping?.entityMappings.contains { $0.policy != nil } == true
+        }
+    }
+
+    /// The part of all work that a pass is: a mapping counts as much as a step.
+    private func span(of position: Int) -> ClosedRange<Double> {
+        let weights = plan.passes.map { Double(1 + $0.steps.count) }
+        let all = weights.reduce(0, +)
+        let before = weights.prefix(position).reduce(0, +)
+        return before / all...min((before + weights[position]) / all, 1)
+    }
+}
+
+// MARK: - What can wait
+
+extension PreparedMigration {
+    /// The work that can wait, or the reasons why none can; nil if that was not asked for, or there is nothing to do.
+    package var deferral: Deferral? {
+        guard options.defersWork, let bound else { return nil }
+        let reasons = Self.reasonsAgainstDeferring(plan, options)
+        return reasons.isEmpty ? bound.deferral : Deferral(impossible: reasons)
+    }
+
+    /// Returns the reasons against changing the store in place that follow from the plan and the options alone.
+    fileprivate static func reasonsAgainstDeferring(_ plan: MigrationPlan, _ options: Options) -> [String] {
+        var reasons: [String] = []
+        if plan.passes.count > 1 { reasons.append("the migration takes \(plan.passes.count) passes") }
+        reasons += plan.passes.flatMap(\.steps).map { "the step \($0.name) has to run" }
+        if !options.registry.rules.isEmpty { reasons.append("rules are checked on a copy") }
+        return reasons
+    }
+}
+
+// MARK: - What cannot run
+
+extension PreparedMigration {
+    private func checkInPlace() throws {
+        guard options.registry.rules.isEmpty else {
+            throw MigrationError(
+                .unsupported, "Rules are checked on a copy, and a run in place makes none.",
+                place: store, remedy: "Omit \(option: .inPlace); then Moult works on a copy.")
+        }
+        let steps = plan.passes.flatMap(\.steps)
+        guard plan.passes.count > 1 || !steps.isEmpty else { return }
+        throw MigrationError(
+            .unsupported,
+            steps.isEmpty
+                ? "This migration takes \(plan.passes.count) passes, which cannot run in place."
+                : "This migration runs the step \(steps[0].name), which cannot be done in place.",
+            place: store, remedy: "Omit \(option: .inPlace); then Moult works on a copy.")
+    }
+
+    /// - Throws: `codeMissing` with every name that the plan has and the registry has not.
+    /// A row whose entity number is none of its table's is an object of no entity: nothing says what it becomes.
+    private func checkEntityNumbers(_ bound: BoundPlan) throws {
+        let shape = StoreShape(bound.source, withObjects: false)
+        let found = try StoreProbe.read(store, system: system) { probe in
+            let found = try StoreVerifier(probe.connection, shape: shape).rows(.strangers)
+            // Damage explains them.
+            if !found.isEmpty { try probe.connection.checkSoundness(place: probe.path) }
+            return found
+        }
+        guard let fault = found.first?.finding else { return }
+        let keys = fault.keys.map(String.init).joined(separator: ", ")
+        throw MigrationError(
+            .dataConflict, "\(fault.message) The first keys: \(keys).", place: fault.place,
+            remedy: "The store is unchanged. \(fault.advice) Then migrate again.")
+    }
+
+    private func checkCode() throws {
+        let missing = plan.passes.flatMap(\.steps).map(\.name).filter { options.registry.steps[$0] == nil }
+        guard let first = missing.first else { return }
+        throw MigrationError(
+            .codeMissing,
+            "The plan needs the code of the \(missing.count == 1 ? "step" : "steps") "
+                + "\(missing.joined(separator: ", ")), which this program does not have.", place: first,
+            remedy: "Run the migration in the program that registers it.")
+    }
+}
+
+extension MigrationPlan {
+    /// Returns warnings about the configuration that the app opens the store with, one for each other possible one.
+    fileprivate func configurationNotes(_ options: PreparedMigration.Options) -> [Finding] {
+        alternatives.map { name in
+            var taken = "the whole of \(from.name)"
+            if case .configuration(let chosen) = part { taken = "the configuration \(chosen)" }
+            return Finding(
+                code: "configuration-open", severity: .warning, place: name,
+                message: "The store has the entities of \(taken), and of the configuration \(name) too. It gets those "
+                    + "that \(to.name) has for \(taken).",
+                remedy: "If the app opens it with the configuration \(name), \(permit: .configuration(name)).")
+        }
+    }
+}

@@ -1,0 +1,288 @@
+import MoultBasics
+import MoultModel
+import MoultStore
+
+/// The room that a run needs, each number with its reason.
+///
+/// The numbers are upper bounds, made from counts of pages and files: with exactly so much free a run does not fill the
+/// volume. What an app's own code adds to the rows is not known before the run.
+package struct SpaceRequirement: Sendable, Equatable {
+    package struct Part: Sendable, Equatable {
+        /// Such as "backup".
+        package var reason: String
+        /// The folder whose volume has to have the space.
+        package var folder: String
+        package var bytes: Int64
+
+        package init(reason: String, folder: String, bytes: Int64) {
+            (self.reason, self.folder, self.bytes) = (reason, folder, bytes)
+        }
+
+        /// Journal, history, log, manifest, each in whole blocks and some in two versions at once, and their folders.
+        static func records(in folder: String) -> Part {
+            Part(reason: "records of the run", folder: folder, bytes: 32 * SpaceRequirement.block)
+        }
+    }
+
+    package var parts: [Part]
+    /// The space that the same run needs where it keeps no backup; nil if it keeps none, or that is not known.
+    private var frugal: [Part]?
+
+    package init(parts: [Part]) { self.parts = parts }
+
+    /// A command-line option that helps a run besides more space, where its command has it.
+    package enum Way: Sendable {
+        /// `--frugal`
+        case frugal
+        /// `--into`
+        case into
+    }
+
+    /// The space needed on one volume.
+    package struct Volume: Sendable, Equatable {
+        /// A folder of it.
+        package let folder: String
+        package let needed: Int64
+        package let available: Int64
+        fileprivate let parts: [Part]
+
+        fileprivate var isEnough: Bool { needed <= available }
+    }
+
+    /// The work that a run is about to do, as far as it matters for the space.
+    package struct Work: Sendable, Equatable {
+        /// The store as it is, what lies in a WAL included.
+        package var pages: Int64
+        package var pageSize: Int64
+        /// Bytes that the store's own file has.
+        package var fileSize: Int64
+        /// The most bytes that the new store has more than the old one.
+        package var growth: Int64 = 0
+        /// Files of external data, and their bytes.
+        package var externalFiles: Int64 = 0
+        package var externalBytes: Int64 = 0
+        /// No copy is kept, and the one that the script reads is gone before the commit.
+        package var isFrugal = false
+        package var isInPlace = false
+        /// Working copies that stay until the end, because steps may have to be undone on them.
+        package var keptCopies = 0
+        /// Whether a pass runs on a copy of what the one before it has made.
+        package var hasFurtherPasses = false
+        /// Whether the working copy is journalled, for code that may take back what it has done.
+        package var isJournalled = false
+
+        /// The space for a copy of the external data: a file takes whole blocks, and a line of a manifest.
+        fileprivate var externalSpace: Int64 {
+            externalBytes &+ externalFiles &* (SpaceRequirement.block + SpaceRequirement.line)
+        }
+    }
+
+    /// - Parameters:
+    ///   - backups: the folder where a backup is made.
+    ///   - temporary: where SQLite sorts what is too large for memory.
+    package init(_ work: Work, beside sidecar: Sidecar, backups: String, temporary: String) {
+        let folder = Path.folder(of: sidecar.store)
+        let (old, new) = (work.pages &* work.pageSize, work.pages &* work.pageSize &+ work.growth)
+        parts = [Part(reason: work.isFrugal ? "copy to read from" : "backup", folder: backups, bytes: old)]
+        if work.externalFiles > 0, !work.isFrugal {
+            parts.append(Part(reason: "backup of external data", folder: backups, bytes: work.externalSpace))
+        }
+        if !work.isInPlace {
+            let journal = work.isJournalled ? old &+ work.pages &* Self.journalHeader : 0
+            let copies = Int64(1 + (work.hasFurtherPasses ? 1 : 0))
+            parts.append(Part(reason: "working copy", folder: folder, bytes: new &* copies &+ journal))
+            // The entries of an index are in its table too: both together are no more than the store.
+            parts.append(Part(reason: "sorting of indexes", folder: temporary, bytes: new / 2))
+        }
+        if work.keptCopies > 0 {
+            let kept = new.multipliedReportingOverflow(by: Int64(work.keptCopies))
+            let bytes = kept.overflow ? Int64.max : kept.partialValue
+            parts.append(Part(reason: "copies for undoing steps", folder: folder, bytes: bytes))
+        }
+        let log = Self.commitLog(pages: max(old, new) / max(work.pageSize, 1) + 1, pageSize: work.pageSize)
+        let freed = work.isFrugal ? old : 0
+        // What is in the log has to be written into the store's own file.
+        parts.append(
+            Part(
+                reason: "commit log", folder: folder,
+                bytes: max(0, log &+ max(0, max(old, new) - work.fileSize) - freed)))
+        parts.append(.records(in: folder))
+        guard !work.isFrugal else { return }
+        var frugal = work
+        frugal.isFrugal = true
+        self.frugal = SpaceRequirement(frugal, beside: sidecar, backups: backups, temporary: temporary).parts
+    }
+
+    /// Every page of the new store passes through the log, or every old one through the rollback journal: with the WAL's
+    /// headers and its index, which are more (the SQLite file format, section 4; Write-Ahead Logging, section 4).
+    static func commitLog(pages: Int64, pageSize: Int64) -> Int64 {
+        let index = (pages / 4_062 + 1) &* 32_768
+        // The last frame may fill a sector, and the first page is written again when the transaction ends.
+        return 32 &+ (pages &+ 4) &* (pageSize &+ 24) &+ index
+    }
+
+    private static let block: Int64 = 4_096
+    /// The most that the manifest has for one file.
+    private static let line: Int64 = 512
+    private static let journalHeader: Int64 = 8
+
+    package var total: Int64 {
+        parts.reduce(0) { sum, part in
+            let (more, isTooMuch) = sum.addingReportingOverflow(part.bytes)
+            return isTooMuch ? .max : more
+        }
+    }
+
+    /// - Parameters:
+    ///   - work: what needs the space.
+    ///   - ways: what else its command offers.
+    /// - Throws: `insufficientStorage` with what is needed, what is free, and every way that fits, for the first volume
+    ///   without the space.
+    package func check(for work: String = "The migration", offering ways: [Way] = [], _ system: any System) throws {
+        guard let short = try volumes(system).first(where: { !$0.isEnough }) else { return }
+        throw MigrationError(
+            .insufficientStorage,
+            "\(work) needs \(Quantity.bytesNeeded(short.needed)) of free space (\(Self.list(short.parts))), and "
+                + "\(Quantity.bytesFree(short.available)) are free.", place: short.folder,
+            remedy: helpful(ways, on: short, system).reduce(
+                "Free \(Quantity.bytesNeeded(short.needed - short.available)) more"
+            ) { "\($0), or \($1)" } + ".")
+    }
+
+    /// The ways that fit, in words.
+    private func helpful(_ ways: [Way], on short: Volume, _ system: any System) -> [Remedy] {
+        var words: [Remedy] = []
+        let backups = short.parts.filter { $0.reason.hasPrefix("backup") }.reduce(0) { $0 &+ $1.bytes }
+        if ways.contains(.frugal), let frugal, isEnoughWithoutBackup(system) {
+            let needed = SpaceRequirement(parts: frugal).total
+            words.append("use \(option: .frugal), which keeps no backup and needs \(Quantity.bytesNeeded(needed))")
+        }
+        if backups > 0, short.needed - backups <= short.available {
+            words.append(
+                "keep the backup on another volume: \(option: .backups("FOLDER")) (\(Quantity.bytesNeeded(backups)))")
+        }
+        if ways.contains(.into) {
+            words.append("write the new store on another volume: \(option: .into("FILE"))")
+        }
+        return words
+    }
+
+    /// Whether the same run fits where it keeps no backup.
+    package func isEnoughWithoutBackup(_ system: any System) -> Bool {
+        guard let frugal, let volumes = try? SpaceRequirement(parts: frugal).volumes(system) else { return false }
+        return volumes.allSatisfy(\.isEnough)
+    }
+
+    /// The error of a volume that ran full anyway, with the numbers that were known before and what is free now.
+    package func withNumbers(_ error: MigrationError, _ system: any System) -> MigrationError {
+        guard error.code == .insufficientStorage, !parts.isEmpty, let volumes = try? volumes(system) else {
+            return error
+        }
+        var error = error
+        let numbers = volumes.map { volume in
+            "On the volume of \(volume.folder) \(Quantity.bytesFree(volume.available)) are free now; the estimate for the "
+                + "whole run was \(Quantity.bytesNeeded(volume.needed)) (\(Self.list(volume.parts)))."
+        }
+        error.message += " " + numbers.joined(separator: " ")
+        return error
+    }
+
+    /// Returns the space needed on each volume. A folder that is still to be made is on the volume of the one above it.
+    package func volumes(_ system: any System) throws -> [Volume] {
+        var known: [(space: VolumeSpace, parts: [Part])] = []
+        for part in parts {
+            var folder = part.folder
+            while try !system.exists(folder), Path.folder(of: folder) != folder { folder = Path.folder(of: folder) }
+            let space = try system.space(at: folder)
+            if let place = known.firstIndex(where: { $0.space.volume == space.volume }) {
+                known[place].parts.append(part)
+            } else {
+                known.append((space, [part]))
+            }
+        }
+        return known.map { space, parts in
+            Volume(
+                folder: parts.first?.folder ?? "", needed: SpaceRequirement(parts: parts).total,
+                available: space.available, parts: parts)
+        }
+    }
+
+    /// Returns a sentence about the space that is needed, and the free space where that is too little; nil if none is
+    /// needed.
+    package static func sentence(_ volumes: [Volume], of work: String = "The migration") -> String? {
+        let needs = volumes.filter { $0.needed > 0 }
+        guard !needs.isEmpty else { return nil }
+        let words = needs.map { volume in
+            let place = needs.count > 1 ? " on the volume of \(volume.folder)" : ""
+            let free = volume.isEnough ? "" : " (\(Quantity.bytesFree(volume.available)) are free)"
+            return "\(Quantity.bytesNeeded(volume.needed)) of free space\(place)\(free)"
+        }
+        return "\(work) needs \(words.joined(separator: " and "))."
+    }
+
+    private static func list(_ parts: [Part]) -> String {
+        parts.map { "\($0.reason) \(Quantity.bytesNeeded($0.bytes))" }.joined(separator: " + ")
+    }
+}
+
+extension SpaceRequirement {
+    /// Computes the space that a run of a migration needs on a store in that state.
+    init(
+        _ migration: Migration, on state: StoreState, _ sidecar: Sidecar, _ options: MigrationOptions,
+        backups: String, isPaced: Bool = false, _ system: any System
+    ) throws {
+        // The catalogue alone changes.
+        guard migration.script.needsBackup else {
+            self.init(parts: [])
+            return
+        }
+        var work = Work(
+            migration, on: state, fileSize: try system.status(of: sidecar.store)?.size ?? 0,
+            isFrugal: options.isFrugal, isPaced: isPaced)
+        try work.addExternalData(of: sidecar, system)
+        self.init(
+            work, beside: sidecar, backups: backups,
+            temporary: options.temporaryFolder ?? system.temporaryFolder)
+    }
+
+    /// Computes the space for the start of a mirror: a copy of the first store next to the second one, and a migration
+    /// of that copy without a backup.
+    ///
+    /// - Parameters:
+    ///   - migration: of the first store.
+    ///   - state: that of the first store.
+    package init(
+        mirroring store: Sidecar, at second: String, by migration: Migration, on state: StoreState, _ system: any System
+    ) throws {
+        let folder = Path.folder(of: second)
+        let work = Work(migration, on: state, fileSize: state.size, isFrugal: true)
+        self.init(work, beside: Sidecar(store: second), backups: folder, temporary: system.temporaryFolder)
+        var copied = Work(pages: state.pageCount, pageSize: state.pageSize, fileSize: 0)
+        try copied.addExternalData(of: store, system)
+        // The mark of the mirror in the copy's metadata is a transaction of its own.
+        let mark = Self.commitLog(pages: 8, pageSize: state.pageSize)
+        parts += [
+            Part(reason: "copy of the store", folder: folder, bytes: state.size &+ mark),
+            Part(reason: "copy of external data", folder: folder, bytes: copied.externalSpace),
+            .records(in: Path.folder(of: store.store)),
+        ]
+    }
+}
+
+extension SpaceRequirement.Work {
+    fileprivate init(
+        _ migration: Migration, on state: StoreState, fileSize: Int64, isFrugal: Bool, isPaced: Bool = false
+    ) {
+        self.init(
+            pages: state.pageCount, pageSize: state.pageSize, fileSize: fileSize,
+            growth: (migration.growth?.bytes(of: state) ?? 0) &* (migration.next == nil ? 1 : 3), isFrugal: isFrugal,
+            isInPlace: migration.script.isInPlace, keptCopies: migration.keptCopies,
+            hasFurtherPasses: migration.next != nil,
+            isJournalled: isPaced || !migration.code.isEmpty || !migration.steps.isEmpty)
+    }
+
+    fileprivate mutating func addExternalData(of sidecar: Sidecar, _ system: any System) throws {
+        externalFiles = try system.exists(sidecar.support) ? Int64(system.files(below: sidecar.support).count) : 0
+        externalBytes = try system.size(below: sidecar.support)
+    }
+}

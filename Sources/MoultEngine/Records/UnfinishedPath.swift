@@ -1,0 +1,309 @@
+import MoultBasics
+import MoultModel
+import MoultStore
+
+/// Names for what is made next to a path until it is whole: `NAME.PID-START-UNIQUE.part`.
+///
+/// Beside an archive or a folder of a person's own there is no lock. The name itself says which process makes it, by
+/// its number and its start, so that the files of a dead process differ from those of a living one.
+package enum UnfinishedPath {
+    static let suffix = ".part"
+
+    package static func make(for path: String, _ system: any System) -> String {
+        let number = system.processIdentifier
+        let start = mark(ofProcess: number, system) ?? "0"
+        return "\(path).\(number)-\(start)-\(system.uniqueName().prefix(8))\(suffix)"
+    }
+
+    /// Removes what processes that are no more have left for a path, and names what is made until it is whole.
+    ///
+    /// - Parameter isStore: whether it is a database.
+    /// - Throws: `usage` if the path is taken, `locked` if another process makes it.
+    package static func begin(_ path: String, isStore: Bool = false, _ system: any System) throws -> String {
+        try removeAbandoned(for: path, system)
+        try checkUncontended(path, system)
+        try system.checkNewPath(path, isStore: isStore)
+        return make(for: path, system)
+    }
+
+    /// Gives what is whole its name. What it holds is synchronised before.
+    ///
+    /// - Throws: `usage` where somebody has made something there since.
+    package static func end(
+        _ part: String, as path: String, isStore: Bool = false, _ system: any System
+    ) throws {
+        try system.checkNewPath(path, isStore: isStore)
+        try system.rename(part, toUnused: path)
+        // What is whole keeps its name as long as the machine keeps its power.
+        try? system.synchronise(Path.folder(of: path))
+    }
+
+    /// Writes files so that a reader finds the old contents of each or the new, after removing what processes that are no
+    /// more have left for them. Into a folder that is there, the files go when all of them are written.
+    ///
+    /// - Parameter makesFolders: whether a folder that is not there is made, with all that belongs into it or not at all.
+    package static func replace(
+        _ files: [(path: String, bytes: [UInt8])], makingFolders makesFolders: Bool = false, _ rights: FileRights,
+        _ system: any System
+    ) throws {
+        var products: [Product] = []
+        for (path, bytes) in files {
+            let place = try (makesFolders ? missing(path, system) : nil) ?? path
+            let position = products.firstIndex { $0.path == place } ?? products.count
+            if position == products.count { products.append(Product(path: place, part: make(for: place, system))) }
+            products[position].files.append((String(path.dropFirst(place.count)), bytes))
+        }
+        for (folder, products) in Dictionary(grouping: products, by: { Path.folder(of: $0.path) }) {
+            let names = Set(products.map { Path.name(of: $0.path) })
+            for left in try abandoned(in: folder, system, where: names.contains) { try system.removeTree(left) }
+        }
+        do {
+            for product in products { try product.write(rights, system) }
+            for product in products { try system.rename(product.part, to: product.path) }
+        } catch {
+            for product in products { _ = try? system.removeTree(product.part) }
+            throw error
+        }
+        for folder in Set(products.map { Path.folder(of: $0.path) }) { try system.synchronise(folder) }
+    }
+
+    /// A file, or a folder with files, that takes its name at once.
+    private struct Product {
+        let path: String
+        let part: String
+        /// By what follows the path, which is empty for the file itself.
+        var files: [(rest: String, bytes: [UInt8])] = []
+
+        func write(_ rights: FileRights, _ system: any System) throws {
+            var folders: Set<String> = []
+            for (rest, bytes) in files {
+                let file = part + rest
+                var missing: [String] = []
+                var folder = Path.folder(of: file)
+                while folder.utf8.count >= part.utf8.count, folders.insert(folder).inserted {
+                    missing.append(folder)
+                    folder = Path.folder(of: folder)
+                }
+                for folder in missing.reversed() { try system.makeFolder(folder, rights) }
+                try system.write(bytes, to: file, rights)
+                try system.synchronise(file)
+            }
+            for folder in folders { try system.synchronise(folder) }
+        }
+    }
+
+    /// The folder above a path that is missing and whose own folder is there; nil if none is.
+    private static func missing(_ path: String, _ system: any System) throws -> String? {
+        var (missing, folder): (String?, String) = (nil, Path.folder(of: path))
+        while try system.status(of: folder) == nil, try !system.isLink(folder), folder != Path.folder(of: folder) {
+            missing = folder
+            folder = Path.folder(of: folder)
+        }
+        return missing
+    }
+
+    /// Returns the unfinished paths that processes which have ended left for a path.
+    static func abandoned(for path: String, _ system: any System) throws -> [String] {
+        try abandoned(in: Path.folder(of: path), system) { $0 == Path.name(of: path) }
+    }
+
+    /// Returns the unfinished paths that processes which have ended left in a folder.
+    package static func abandoned(
+        in folder: String, _ system: any System, where isMeant: (_ name: String) -> Bool = { _ in true }
+    ) throws -> [String] {
+        guard try system.status(of: folder)?.kind == .folder else { return [] }
+        return try system.list(folder).filter { entry in
+            guard let (name, process, start) = parts(of: entry), isMeant(name) else { return false }
+            return mark(ofProcess: process, system) != start
+        }.map { Path.join(folder, $0) }
+    }
+
+    /// - Throws: `locked` if another process that is running makes the same path.
+    static func checkUncontended(_ path: String, _ system: any System) throws {
+        let folder = Path.folder(of: path)
+        guard try system.status(of: folder)?.kind == .folder else { return }
+        for entry in try system.list(folder) {
+            guard let (name, process, start) = parts(of: entry), name == Path.name(of: path),
+                process != system.processIdentifier, mark(ofProcess: process, system) == start
+            else { continue }
+            throw MigrationError(
+                .locked, "The process \(process) is writing \(path).", place: path,
+                remedy: "Wait for it to end, or name another path.")
+        }
+    }
+
+    package static func removeAbandoned(for path: String, _ system: any System) throws {
+        for path in try abandoned(for: path, system) { try system.removeTree(path) }
+    }
+
+    private static func parts(of entry: String) -> (name: String, process: Int32, start: String)? {
+        // A database that was not finished may have left side files.
+        let side = StoreProbe.sideFileSuffixes.first { entry.hasSuffix(suffix + $0) } ?? ""
+        guard entry.hasSuffix(suffix + side) else { return nil }
+        let words = entry.dropLast(suffix.count + side.count)
+        guard let dot = words.lastIndex(of: ".") else { return nil }
+        let fields = words[words.index(after: dot)...].split(separator: "-")
+        guard fields.count == 3, let process = Int32(fields[0]), process > 0, fields[2].count == 8 else { return nil }
+        return (String(words[..<dot]), process, String(fields[1]))
+    }
+
+    /// Tells two processes of one number apart; nil for one that is not running.
+    private static func mark(ofProcess process: Int32, _ system: any System) -> String? {
+        system.startTime(ofProcess: process).map { Array(Digest.sha256($0.utf8).prefix(4)).hexadecimal }
+    }
+}
+
+/// A store that is made in a folder next to its path until it is whole.
+///
+/// What belongs to a store gets its name before the store does: until then nothing looks like one. A mark in the folder
+/// says what has been moved, so that a later run removes what a process left that died in between.
+package struct UnfinishedStore {
+    /// The path that the store will have.
+    package let path: String
+    /// The folder in which it is made.
+    package let folder: String
+    private let system: any System
+
+    package var new: String { Path.join(folder, "new") }
+    /// The folder of external data.
+    package var support: String { Path.join(folder, "support") }
+    /// A database with what has no place in the store.
+    package var aside: String { Path.join(folder, "aside") }
+    /// The folder of the records that Moult keeps next to a store.
+    var records: String { Path.join(folder, "records") }
+    /// Names what has got its own name, from just before that until the store has.
+    private var mark: String { Path.join(folder, "moving") }
+
+    /// The files and folders that get their names before the store.
+    private var companions: [(from: String, to: String)] {
+        let sidecar = Sidecar(store: path)
+        return [(support, sidecar.support), (aside, Sidecar.aside(of: path)), (records, sidecar.folder)]
+    }
+
+    private init(path: String, folder: String, _ system: any System) {
+        (self.path, self.folder, self.system) = (path, folder, system)
+    }
+
+    /// Makes the folder, after removing what processes that are no more have left for the path.
+    ///
+    /// - Parameters:
+    ///   - places: where nothing may be, the path itself included.
+    ///   - store: one that must not have the same folder of external data.
+    /// - Throws: `usage` if one of them is taken, `locked` if another process makes the same store.
+    package init(at path: String, taking places: [String], apartFrom store: String? = nil, _ system: any System) throws
+    {
+        try Self.removeAbandoned(path, system)
+        try UnfinishedPath.checkUncontended(path, system)
+        try system.checkNewPath(path, isStore: true, apartFrom: store)
+        try Self.check(places, path, system)
+        self.init(path: path, folder: UnfinishedPath.make(for: path, system), system)
+        try system.makeFolder(folder)
+    }
+
+    private static func check(_ places: [String], _ path: String, _ system: any System) throws {
+        let databases = [path, Sidecar.aside(of: path)]
+        for place in places { try system.checkNewPath(place, isStore: databases.contains(place)) }
+    }
+
+    package func remove() { _ = try? system.removeTree(folder) }
+
+    /// Gives the store its name, and before it what belongs to it.
+    ///
+    /// - Parameter places: where nothing may be. Another process may have made something there since; what it makes
+    ///   between this check and the rename is not replaced either.
+    /// - Returns: why the folder could not be synchronised in the end; the store is there and whole as long as the machine
+    ///   keeps its power.
+    package func install(taking places: [String]) throws -> (any Error)? {
+        try Self.check(places, path, system)
+        try checkWrittenBack()
+        let before = try companions.filter { try system.exists($0.from) }
+        // Whose the files at their new names are until the store has its own, a later run reads from this.
+        try system.write(Array(before.map(\.from).map(Path.name).joined(separator: "\n").utf8), to: mark)
+        for file in [mark, folder, Path.folder(of: folder)] { try system.synchronise(file) }
+        do {
+            for (from, to) in before { try system.rename(from, toUnused: to) }
+            try system.synchronise(Path.folder(of: path))
+            try system.rename(new, toUnused: path)
+        } catch {
+            _ = try? removeMoved()
+            throw error
+        }
+        do {
+            try system.synchronise(Path.folder(of: path))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// SQLite keeps no error of the last connection that closes: what it could not write back lies in a log still.
+    private func checkWrittenBack() throws {
+        for log in ["-wal", "-journal"] where try system.exists(new + log) {
+            throw MigrationError(
+                .inputOutput, "The disk failed, or became full, while the new store was written.", place: path,
+                remedy: "Check the disk and its free space, and run the command again. Nothing is at the path.")
+        }
+    }
+
+    /// Removes the files and folders that have got their names, if the store has not. As long as the store has not left
+    /// its folder, the file at its path belongs to another process.
+    private func removeMoved() throws {
+        guard try system.exists(mark), try system.exists(new) || !system.exists(path) else { return }
+        let names = String(decoding: try system.read(mark), as: UTF8.self).split(separator: "\n")
+        for (from, to) in companions where names.contains(Path.name(of: from)[...]) {
+            if try !system.exists(from) { try system.removeTree(to) }
+        }
+    }
+
+    /// Removes what processes that are no more have left for a path.
+    ///
+    /// - Returns: whether there was anything.
+    @discardableResult
+    package static func removeAbandoned(_ path: String, _ system: any System) throws -> Bool {
+        let abandoned = try UnfinishedPath.abandoned(for: path, system)
+        for folder in abandoned {
+            try UnfinishedStore(path: path, folder: folder, system).removeMoved()
+            try system.removeTree(folder)
+        }
+        return !abandoned.isEmpty
+    }
+}
+
+extension StoreMaker {
+    /// Makes a store that gets its name when it is filled and synchronised: a process that dies before leaves nothing at
+    /// the path.
+    ///
+    /// - Parameter fill: fills the store at the path that it gets.
+    /// - Throws: `usage` if the path is taken, `locked` if another process makes the same store; what `fill` throws.
+    ///   Then nothing was changed.
+    @discardableResult
+    package func makeWhole<Result>(
+        at path: String, on system: any System = POSIXSystem(), fill: (String) throws -> Result
+    ) throws -> Result {
+        let unfinished = try UnfinishedStore(at: path, taking: [path], system)
+        defer { unfinished.remove() }
+        try make(at: unfinished.new, on: system)
+        let result = try fill(unfinished.new)
+        try moveExternalData(of: unfinished, system)
+        try system.synchronise(unfinished.new)
+        _ = try unfinished.install(taking: [path])
+        return result
+    }
+
+    /// To where it is installed from; into a folder that a store of the same name has left, file by file.
+    private func moveExternalData(of unfinished: UnfinishedStore, _ system: any System) throws {
+        let (made, own) = (ExternalStorage(store: unfinished.new), ExternalStorage(store: unfinished.path))
+        guard try system.exists(made.folder) else { return }
+        let names = try system.list(made.folder)
+        for name in names { try system.synchronise(Path.join(made.folder, name)) }
+        guard try system.exists(own.supportFolder) else {
+            for folder in [made.folder, made.supportFolder] { try system.synchronise(folder) }
+            return try system.rename(made.supportFolder, to: unfinished.support)
+        }
+        try system.makeFolder(own.folder, made.rights)
+        for name in names {
+            try system.rename(Path.join(made.folder, name), toUnused: Path.join(own.folder, name))
+        }
+        try system.synchronise(own.folder)
+    }
+}

@@ -1,0 +1,261 @@
+import MoultBasics
+import MoultModel
+import MoultSQLite
+
+/// A log or a rollback journal that SQLite applies in part, or not at all, and then removes without a word.
+///
+/// What a dead run of Moult left is not looked at: its journal says what becomes of it.
+package struct DamagedSideFiles {
+    private let sidecar: Sidecar
+    private let system: any System
+
+    init(_ sidecar: Sidecar, _ system: any System) { (self.sidecar, self.system) = (sidecar, system) }
+
+    /// Copies what SQLite would leave out, before a connection is opened; once, as long as it stays there.
+    ///
+    /// - Parameter isAlone: whether no other process writes now: a living writer's log or journal ends anywhere.
+    /// - Returns: the folder of the copies, and whether it is new; nil if nothing is damaged.
+    /// - Throws: what the disk says.
+    func keep(isAlone: Bool) throws -> (folder: String, isNew: Bool)? {
+        for _ in 0..<3 {
+            let damaged = try damaged(isAlone: isAlone)
+            guard !damaged.isEmpty else { return nil }
+            do {
+                return try keep(damaged)
+            } catch {
+                // A living process has removed it: nothing of it was lost, and another one may be there still.
+                let hasGone = try damaged.contains { try !system.exists(sidecar.store + $0.suffix) }
+                guard hasGone else { throw error }
+            }
+        }
+        return nil
+    }
+
+    private func damaged(isAlone: Bool) throws -> [(suffix: String, reason: String)] {
+        guard try !system.exists(sidecar.journal) else { return [] }
+        var damaged: [(suffix: String, reason: String)] = []
+        if isAlone, let reason = try present("-wal", { try LogFrames($0, system).fault }) {
+            damaged.append(("-wal", reason))
+        }
+        let journal = try present("-journal") { path in
+            let journal = try RollbackJournal(path, system)
+            return isAlone ? journal.playbackFault : journal.headerFault
+        }
+        if let journal { damaged.append(("-journal", journal)) }
+        return damaged
+    }
+
+    private func keep(_ damaged: [(suffix: String, reason: String)]) throws -> (folder: String, isNew: Bool) {
+        if let known = try copies(of: damaged.map(\.suffix)) { return (known, false) }
+        let folder = Path.join(sidecar.damaged, "\(system.now.iso8601Basic)-\(system.uniqueName().prefix(8))")
+        do {
+            try system.makeFolder(sidecar.damaged)
+            try system.makeFolder(folder)
+            for (suffix, _) in damaged {
+                let copy = Path.join(folder, Path.name(of: sidecar.store) + suffix)
+                try system.copy(sidecar.store + suffix, to: copy)
+                try system.synchronise(copy)
+            }
+            for path in [folder, sidecar.damaged, sidecar.folder] { try system.synchronise(path) }
+        } catch {
+            discard(folder)
+            throw error
+        }
+        for (suffix, reason) in damaged {
+            MigrationLog(sidecar, system).append("A copy of the \(suffix) is in \(folder): \(reason)")
+        }
+        return (folder, true)
+    }
+
+    /// Removes a folder of copies that are not needed, and the one that it is in if nothing else is there.
+    func discard(_ folder: String) {
+        _ = try? system.removeTree(folder)
+        // Fails as long as there are copies of others.
+        _ = try? system.remove(sidecar.damaged)
+    }
+
+    /// The folder that has copies of the files as they are.
+    private func copies(of suffixes: [String]) throws -> String? {
+        guard try system.exists(sidecar.damaged) else { return nil }
+        let name = Path.name(of: sidecar.store)
+        return try system.list(sidecar.damaged).map { Path.join(sidecar.damaged, $0) }.first { folder in
+            try suffixes.allSatisfy { suffix in
+                let copy = Path.join(folder, name + suffix)
+                return try system.exists(copy) && system.digest(of: copy) == system.digest(of: sidecar.store + suffix)
+            }
+        }
+    }
+
+    /// - Parameter find: what is wrong with the file of that path.
+    /// - Returns: nil for a file that is not there, or went away while it was read.
+    private func present(_ suffix: String, _ find: (String) throws -> String?) throws -> String? {
+        let path = sidecar.store + suffix
+        guard let size = try system.status(of: path)?.size, size > 0 else { return nil }
+        do {
+            return try find(path)
+        } catch {
+            guard try system.exists(path) else { return nil }
+            throw error
+        }
+    }
+}
+
+extension DamagedSideFiles {
+    /// Returns the findings about parts of a store's log and rollback journal that SQLite would leave out, without
+    /// changing anything.
+    ///
+    /// - Parameter remedy: what to do about it.
+    package static func findings(
+        beside store: String, _ system: any System, remedy: Remedy = "\(.salvage) reads what is left of it."
+    ) throws -> [Finding] {
+        try ["-wal", "-journal"].compactMap { suffix in
+            let path = store + suffix
+            let before = try system.status(of: path)
+            guard before?.kind == .file else { return nil }
+            let log = suffix == "-wal" ? try LogFrames(path, system) : nil
+            let fault = try log == nil ? RollbackJournal(path, system).playbackFault : log?.fault
+            // A living writer's ends anywhere.
+            guard try system.status(of: path) == before else { return nil }
+            guard let fault else {
+                return log?.isTorn == true ? LogFrames.tornFinding(path) : nil
+            }
+            return Finding(
+                code: code, severity: .warning, place: path,
+                message: "The \(suffix) next to the store is damaged, and what it held may be lost. \(fault)",
+                remedy: remedy)
+        }
+    }
+
+    package static let code = "side-file-damaged"
+}
+
+extension LogFrames {
+    /// A sentence about the part of the log that SQLite leaves out; nil if there is none.
+    var fault: String? {
+        if isHeaderDamaged { return "It does not begin like a log; SQLite ignores it." }
+        guard unreadable > 0 else { return nil }
+        return "SQLite leaves out the last \(unreadable) of its \(Quantity.count(count, "frame"))."
+    }
+
+    /// The possible meanings of a log that ends inside a frame.
+    package static let tornTail =
+        "if a copy of it was cut off, the last commits are missing. After a power cut only an unfinished one is."
+
+    /// No fault of the store: what SQLite leaves out may never have been committed.
+    static func tornFinding(_ path: String) -> Finding {
+        Finding(
+            code: "side-file-torn", severity: .note, place: path,
+            message: "The -wal next to the store ends inside a frame, which SQLite ignores: \(tornTail)",
+            remedy: "If the store was copied, copy it and its -wal again.")
+    }
+}
+
+/// A `-wal` file as bytes, to tell whether it belongs to the file that it lies next to (the WAL file format of SQLite,
+/// sections 4.1 and 4.2).
+///
+/// Only for files that this process has no connection to.
+package struct WriteAheadLog {
+    private let store: String
+    private let path: String
+    private let pageSize: Int64
+    private let salts: [UInt8]
+    private let size: Int64
+    private let system: any System
+
+    private static let headerSize: Int64 = 32
+    private static let frameHeaderSize: Int64 = 24
+
+    /// Nil if there is none, or an empty one.
+    package init?(beside store: String, _ system: any System) throws {
+        path = store + "-wal"
+        guard let size = try system.status(of: path)?.size, size > 0 else { return nil }
+        self.store = store
+        self.system = system
+        self.size = size
+        let header = try system.read(path, prefix: Int(Self.headerSize))
+        let isWhole = header.count == 32 && [0x377f_0682, 0x377f_0683].contains(Self.number(header, 0))
+        pageSize = isWhole ? Self.number(header, 8) : 0
+        salts = isWhole ? Array(header[16..<24]) : []
+    }
+
+    /// Whether it begins like a log.
+    package var isLog: Bool { pageSize >= 512 && !salts.isEmpty }
+
+    /// A reason why a log may not be the store's own.
+    package struct Strangeness: Equatable {
+        package let sentence: String
+        /// Whether it cannot be the store's own. Otherwise nothing shows that it is.
+        package let isCertain: Bool
+
+        init(_ sentence: String, isCertain: Bool = true) { (self.sentence, self.isCertain) = (sentence, isCertain) }
+    }
+
+    /// Returns the reason why the log may not be the store's own; nil if nothing speaks against it.
+    package func strangeness() throws -> Strangeness? {
+        guard isLog else { return Strangeness("it does not begin like a WAL.") }
+        guard let own = try system.read(store, prefix: 18).databasePageSize else {
+            return Strangeness("the store has no header.")
+        }
+        guard own == pageSize else {
+            return Strangeness("its pages have \(pageSize) bytes, and those of the store have \(own).")
+        }
+        guard let main = try system.status(of: store), let log = try system.status(of: path),
+            main.modified > log.modified
+        else { return nil }
+        // Only a checkpoint writes to a store in WAL mode. One that came after the log's last frame has copied the
+        // first page that the log holds, in one of the versions that are there.
+        let frames = try frames()
+        guard let first = frames.first else { return nil }
+        let versions = try frames.filter { $0.page == first.page }.map {
+            try system.bytes(of: path, from: $0.place, count: pageSize)
+        }
+        let present = try system.bytes(of: store, from: (first.page - 1) * pageSize, count: pageSize)
+        guard try !versions.contains(present) && !beganOn(frames) else { return nil }
+        return Strangeness(
+            "the store was written after it, and page \(first.page) has none of its versions.",
+            isCertain: frames.contains { $0.page == 1 })
+    }
+
+    /// Whether the log was begun on the store as it is: a store that was copied after its log is newer, and is its own.
+    ///
+    /// The first transaction of a log that writes page 1 counts the file change counter up by one (or, after another
+    /// connection's, by none), and changes the schema cookie only with the schema (the SQLite file format, sections
+    /// 1.3.7 and 1.3.12). A backup that SQLite has made has counters of its own. A log without page 1 says nothing.
+    private func beganOn(_ frames: [Frame]) throws -> Bool {
+        let pages = try frames.filter { $0.page == 1 }.map {
+            try system.bytes(of: path, from: $0.place, count: pageSize)
+        }
+        let own = try system.bytes(of: store, from: 0, count: pageSize)
+        guard let first = pages.first, first.count == Int(pageSize), own.count == Int(pageSize), !pages.contains(own)
+        else { return false }
+        let counts = Self.number(first, 24) - Self.number(own, 24)
+        let cookies = Self.number(first, 40) - Self.number(own, 40)
+        let hasItsSize = try system.status(of: store)?.size == Self.number(own, 28) * pageSize
+        return (0...1).contains(counts) && (0...counts).contains(cookies) && hasItsSize
+    }
+
+    private struct Frame {
+        let page: Int64
+        /// The offset of the page's bytes in the log.
+        let place: Int64
+    }
+
+    /// The frames of the log's present round; those of an earlier one have other salts.
+    private func frames() throws -> [Frame] {
+        var frames: [Frame] = []
+        var place = Self.headerSize
+        while place + Self.frameHeaderSize + pageSize <= size, frames.count < 100_000 {
+            let header = try system.bytes(of: path, from: place, count: Self.frameHeaderSize)
+            guard header.count == Int(Self.frameHeaderSize), Array(header[8..<16]) == salts else { break }
+            let page = Self.number(header, 0)
+            guard page > 0 else { break }
+            frames.append(Frame(page: page, place: place + Self.frameHeaderSize))
+            place += Self.frameHeaderSize + pageSize
+        }
+        return frames
+    }
+
+    private static func number(_ bytes: [UInt8], _ place: Int) -> Int64 {
+        bytes[place..<(place + 4)].reduce(0) { $0 << 8 | Int64($1) }
+    }
+}

@@ -1,0 +1,291 @@
+import MoultBasics
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+/// The recovery of a run that did not end. Its outcome is a function of its journal and the store.
+///
+/// SQLite has recovered the store when the lock was taken, so that it is the complete old one or the complete new one;
+/// here it is found out which, what lies about is removed, and the history gets its entry.
+package enum Recovery {
+    package typealias Outcome = RecoveryOutcome
+
+    /// - Parameters:
+    ///   - lock: held, exclusive, without an open transaction.
+    ///   - keepsPaused: whether a migration that waits for its next call may go on then, because the store will not be
+    ///     changed now.
+    package static func heal(
+        _ lock: StoreLock, _ system: any System, keepsPaused: Bool = false
+    ) throws -> Outcome {
+        let sidecar = lock.sidecar
+        if try hasSpentJournal(sidecar, system), try system.remove(sidecar.store + "-journal") {
+            try system.synchronise(Path.folder(of: sidecar.store))
+        }
+        try ExternalStorage(store: sidecar.store).removeUnsaved(in: lock.connection, on: system)
+        guard let journal = try readJournal(sidecar, system) else {
+            try removeLeftovers(sidecar, BackupFolder(sidecar.backups, system), system)
+            return .nothing
+        }
+        if keepsPaused, journal.state == .paused, let checkpoint = MigrationCheckpoint.read(sidecar, system) {
+            try removeLeftovers(sidecar, BackupFolder(journal.backups, system), keeping: checkpoint, system)
+            return .nothing
+        }
+        let state = try StoreState(lock.connection)
+        let outcome = try outcome(of: lock, state, journal)
+        if outcome == .completed { try removeDroppedFiles(journal, lock, system) }
+        return try conclude(journal, outcome, size: state.size, sidecar, system)
+    }
+
+    /// Returns the outcome of a run, where the store itself can be asked for it.
+    private static func outcome(of lock: StoreLock, _ state: StoreState, _ journal: Journal) throws -> Outcome {
+        guard journal.restoredUUID != nil else { return isNew(state, journal) ? .completed : .undone }
+        do {
+            try lock.connection.checkPages(place: lock.sidecar.store)
+            return outcome(of: .sound(uuid: state.uuid), journal)
+        } catch let error as MigrationError where error.code == .storeCorrupted {
+            return .undone
+        }
+    }
+
+    /// Whether the last run has left its rollback journal: in exclusive locking mode SQLite removes it when the lock is
+    /// given back, which a process that dies after its commit never does.
+    ///
+    /// Any other journal stays. Its header may have been lost, and then its pages are in no other place.
+    static func hasSpentJournal(_ sidecar: Sidecar, _ system: any System) throws -> Bool {
+        let path = sidecar.store + "-journal"
+        guard try RollbackJournal.isSpent(path, system), let status = try system.status(of: path) else { return false }
+        let modified = status.modified.iso8601
+        if let run = try? Journal.read(sidecar, system) { return run.startedAt <= modified }
+        guard let run = try RunHistory(sidecar, system).records().last else { return false }
+        return run.startTime <= modified && modified <= run.endTime
+    }
+
+    /// Tidies, tells the history and removes the journal.
+    static func conclude(
+        _ journal: Journal, _ outcome: Outcome, size: Int64, _ sidecar: Sidecar, _ system: any System
+    ) throws -> Outcome {
+        let quarantine = Quarantine(sidecar, system)
+        let wasStopped = try journal.wasStopped(sidecar, system)
+        try settleAside(journal, outcome, sidecar, system)
+        if outcome == .undone {
+            try removeNewExternalFiles(journal, sidecar, system)
+            try quarantine.remove(run: journal.run)
+        }
+        try forgetRestorations(journal, outcome, sidecar, system)
+        try removeLeftovers(sidecar, BackupFolder(journal.backups, system), system)
+        if journal.operation == .rollback { try removeParts(below: sidecar.support, system) }
+        let backup = try backup(madeBy: journal, system)
+        try record(
+            StoreRun(
+                run: journal.run, operation: journal.operation,
+                result: result(of: journal, outcome, wasStopped: wasStopped),
+                from: journal.from, to: journal.to, startTime: journal.startedAt, endTime: system.now.iso8601,
+                seconds: 0, backup: backup.map(Path.name), backups: backup.map(Path.folder) ?? journal.backups,
+                rows: 0, bytes: size,
+                error: outcome == .undone
+                    ? journal.leftOutside
+                    : outcome == .replaced ? sentence(about: journal, outcome, wasStopped: wasStopped) : nil,
+                quarantined: try quarantine.count(run: journal.run),
+                losses: outcome == .completed ? journal.losses : [],
+                restored: journal.operation == .rollback ? journal.backup : nil), sidecar, system)
+        MigrationLog(sidecar, system).append(sentence(about: journal, outcome, wasStopped: wasStopped))
+        try Journal.remove(sidecar, system)
+        return outcome
+    }
+
+    /// The folder of the backup that a run has made, if it has its name: the run may have died just before that.
+    private static func backup(madeBy journal: Journal, _ system: any System) throws -> String? {
+        let isRollback = journal.operation == .rollback
+        let folder = isRollback ? journal.saved : journal.backup.map { Path.join(journal.backups, $0) }
+        return try folder.flatMap { try system.exists($0) ? $0 : nil }
+    }
+
+    /// A run that died after it was written into the history has ended as that says.
+    private static func record(_ record: StoreRun, _ sidecar: Sidecar, _ system: any System) throws {
+        let history = RunHistory(sidecar, system)
+        if let last = try history.records().last, last.run == record.run,
+            [.done, .failed, .cancelled].contains(last.result)
+        {
+            return
+        }
+        try history.append(record)
+    }
+
+    private static func result(of journal: Journal, _ outcome: Outcome, wasStopped: Bool) -> StoreRun.Result {
+        // A call that ended on its budget has not died, and neither has one that a person has stopped.
+        outcome == .completed ? .recovered : journal.state == .paused || wasStopped ? .cancelled : .undone
+    }
+
+    private static func sentence(about journal: Journal, _ outcome: Outcome, wasStopped: Bool) -> String {
+        if outcome == .completed {
+            return "Run \(journal.run) had committed before it died. The store is the new one."
+        }
+        if outcome == .replaced {
+            return "Run \(journal.run) died. Another store is now at the path at which it was to restore one."
+        }
+        if journal.state == .paused {
+            return "Run \(journal.run) waited for its next call. Its work was discarded."
+        }
+        return "Run \(journal.run) \(wasStopped ? "was stopped" : "died") before its commit. The store is unchanged."
+            + (journal.leftOutside.map { " \($0)" } ?? "")
+    }
+
+    /// Whether the commit happened. A store whose checksum differs from the journal's two was changed by somebody else
+    /// since; then the counter alone decides.
+    static func isNew(_ state: StoreState, _ journal: Journal) -> Bool {
+        guard journal.state == .committing else { return false }
+        if let new = journal.newChecksum, new != journal.oldChecksum, !new.isEmpty {
+            if state.checksum == new { return true }
+            if state.checksum == journal.oldChecksum { return false }
+        }
+        return state.schemaVersion != journal.schemaVersion
+    }
+
+    /// The same after a commit that reported an error; a failure where the disk does not say.
+    static func isNew(_ lock: StoreLock, _ journal: Journal) -> Result<Bool, any Error> {
+        Result {
+            try lock.settle()
+            return try isNew(StoreState(lock.connection), journal)
+        }
+    }
+
+    /// Forgets what was put back after the backup that a rollback has restored: it is in the quarantine alone again.
+    private static func forgetRestorations(
+        _ journal: Journal, _ outcome: Outcome, _ sidecar: Sidecar, _ system: any System
+    ) throws {
+        guard outcome == .completed, journal.operation == .rollback, let name = journal.backup else { return }
+        do {
+            let backup = try BackupFolder(journal.backups, system).backup(named: name)
+            try Quarantine(sidecar, system).forgetRestorations(since: backup.manifest.createdAt)
+        } catch let error as MigrationError where [.backupNotFound, .backupInvalid].contains(error.code) {
+            // The store is restored; that somebody has removed the backup since must not keep it from being used.
+            MigrationLog(sidecar, system).append("It is not known what was restored from the quarantine since: ", error)
+        }
+    }
+
+    /// A journal that cannot be read says nothing; it is kept aside for a person, for the store itself is whole.
+    static func readJournal(_ sidecar: Sidecar, _ system: any System) throws -> Journal? {
+        do {
+            return try Journal.read(sidecar, system)
+        } catch let error as MigrationError where error.code == .metadataInvalid {
+            try system.rename(sidecar.journal, to: sidecar.journal + ".unreadable")
+            MigrationLog(sidecar, system).append("", error)
+            return nil
+        }
+    }
+
+    /// Working folders, marks and unfinished backups of every run that died: the lock says that no other is alive.
+    ///
+    /// - Parameter checkpoint: of the migration whose next call continues with its own.
+    static func removeLeftovers(
+        _ sidecar: Sidecar, _ backups: BackupFolder, keeping checkpoint: MigrationCheckpoint? = nil,
+        _ system: any System
+    ) throws {
+        let kept = checkpoint.map { Path.name(of: sidecar.work($0.run)) }
+        for name in try system.list(sidecar.folder)
+        where name.hasPrefix("work-") && name != kept || name.hasSuffix(".part") || name == Sidecar.stoppedName {
+            try system.removeTree(Path.join(sidecar.folder, name))
+        }
+        try backups.removeDrafts(except: checkpoint?.draft?.name)
+    }
+
+    /// Files of external data that were copied in part.
+    package static func removeParts(below folder: String, _ system: any System) throws {
+        guard try system.exists(folder) else { return }
+        for name in try system.files(below: folder) where name.hasSuffix(".part") {
+            try system.remove(Path.join(folder, name))
+        }
+    }
+
+    /// Removes the files of external data that only the old store needed, once the new one is in place.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    static func removeDroppedFiles(_ journal: Journal, _ lock: StoreLock, _ system: any System) throws -> Int {
+        guard !journal.droppedFiles.isEmpty else { return 0 }
+        let sidecar = lock.sidecar
+        // Whatever has become of the store since the run died: what it names stays.
+        let named = try ExternalStorage.names(in: lock.connection)
+        return try journal.droppedFiles.filter { name in
+            guard name.isPlainFileName, !named.contains(name) else { return false }
+            return try system.remove(Path.join(sidecar.externalData, name))
+        }.count
+    }
+
+    static func removeNewExternalFiles(_ journal: Journal, _ sidecar: Sidecar, _ system: any System) throws {
+        for name in journal.newExternalFiles where name.isPlainFileName {
+            try system.remove(Path.join(sidecar.externalData, name))
+        }
+    }
+}
+
+/// The outcome of recovering a run whose process died.
+public enum RecoveryOutcome: String, Sendable, Hashable, CaseIterable, Codable {
+    /// No run was left unfinished.
+    case nothing
+    /// The run had not committed: the store is as it was before.
+    case undone
+    /// The run had committed: the store is the new one.
+    case completed
+    /// The run was to restore a backup, but another store is there now, and it is unchanged.
+    case replaced
+}
+
+extension Migrator {
+    /// Recovers what a run that died left, before a store is looked at for another: what is found then is what is
+    /// there, and where nothing is left to do, nothing of the dead run is left either.
+    ///
+    /// A store that another process has, or that cannot be written, stays as it is; what is done next refuses it.
+    @discardableResult
+    package func healed(_ store: String) throws -> RecoveryOutcome {
+        guard try hasLeftovers(store) else { return .nothing }
+        do {
+            return try recover(store)
+        } catch let error as MigrationError
+            where [
+                .locked, .readOnly, .hardLinked, .fileNotFound, .notAStore, .storeCorrupted, .metadataInvalid,
+            ].contains(error.code)
+        {
+            return .nothing
+        }
+    }
+
+    /// Whether a run that died, or one that is under way, has left anything but a migration that waits for its next call.
+    package func hasLeftovers(_ store: String) throws -> Bool {
+        let sidecar = try sidecar(of: store)
+        guard try system.exists(sidecar.folder), try paused(store) == nil else { return false }
+        if try system.exists(sidecar.journal) || Recovery.hasSpentJournal(sidecar, system) { return true }
+        return try !leftovers(of: sidecar).isEmpty
+    }
+
+    /// Working folders, parts of records and unfinished backups.
+    package func leftovers(of sidecar: Sidecar) throws -> [String] {
+        guard try system.exists(sidecar.folder) else { return [] }
+        let kept = MigrationCheckpoint.read(sidecar, system)
+        let own = try system.list(sidecar.folder).filter { name in
+            name.hasSuffix(".part")
+                || name.hasPrefix("work-") && name != kept.map { Path.name(of: sidecar.work($0.run)) }
+        }.map { Path.join(sidecar.folder, $0) }
+        let backups = BackupFolder(options.backupFolder ?? sidecar.backups, system)
+        return try own + backups.drafts(except: kept?.draft?.name)
+    }
+
+    /// The process that is changing the store now; nil if none is.
+    ///
+    /// - Returns: its number, nil if the system does not tell; and since when, where that is known.
+    package func underWay(_ store: String) throws -> (process: Int32?, since: String?)? {
+        let sidecar = try sidecar(of: store)
+        guard try system.exists(sidecar.lock), try system.lock(sidecar.lock) == nil else { return nil }
+        let owner = RunOwner(of: sidecar, system)
+        return (owner.process, owner.since)
+    }
+
+    /// Whether the run that has not ended is known to have committed, so that what it put into the quarantine counts.
+    package func hasCommitted(_ store: String) throws -> Bool {
+        let sidecar = try sidecar(of: store)
+        guard let journal = try? Journal.read(sidecar, system), journal.state == .committing,
+            journal.restoredUUID == nil, try system.exists(store)
+        else { return false }
+        return try StoreProbe.read(store, system: system) { try Recovery.isNew(StoreState($0.connection), journal) }
+    }
+}

@@ -1,0 +1,121 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+/// The pages that a restore writes: those of the backup, with the counters as high as the store's, so that no number is
+/// given twice.
+///
+/// The few pages that differ from the backup's are in memory; the backup itself is only read.
+struct RestoredPages {
+    let connection: Connection
+    let digests: PageDigests
+
+    /// - Parameters:
+    ///   - given: the numbers that are in use.
+    ///   - run: the run that restores.
+    init(of backup: StoreBackup, keeping given: GivenNumbers, run: String) throws {
+        let pages = try Connection(overlaying: backup.store)
+        do {
+            try pages.transaction { try given.keep(in: pages, run: run) }
+            digests = try PageDigests(pages)
+            connection = pages
+        } catch {
+            pages.close()
+            throw error
+        }
+    }
+
+    func close() { connection.close() }
+}
+
+extension Migrator {
+    /// Returns the numbers given out by a store that is damaged or gone, as far as it and its backups say.
+    func numbersGiven(by sidecar: Sidecar) -> GivenNumbers {
+        var given = GivenNumbers()
+        let backups = (try? backupFolders(of: sidecar.store).contents().backups) ?? []
+        for path in [sidecar.store] + backups.map(\.store) {
+            guard let connection = try? Connection(path, mode: .immutable) else { continue }
+            defer { connection.close() }
+            if let numbers = try? GivenNumbers(connection) { given.merge(numbers) }
+        }
+        return given
+    }
+}
+
+/// The numbers that a store has given out: the keys of its objects, and those of its transactions and changes.
+///
+/// What came after a backup has used numbers that the backup does not know. Given once more, they would name other objects
+/// and other transactions to everybody who has kept them.
+package struct GivenNumbers: Equatable {
+    /// The highest key by the name of an entity; a child has that of its root.
+    private var keys: [String: Int64] = [:]
+    /// The number of the last transaction; 0 without history.
+    private(set) var transaction: Int64 = 0
+
+    /// Core Data's own entities of persistent history.
+    private static let history: [String: String] = [
+        "CHANGE": "ACHANGE", "TRANSACTION": "ATRANSACTION", "TRANSACTIONSTRING": "ATRANSACTIONSTRING",
+    ]
+
+    init() {}
+
+    /// - Throws: what SQLite says of a store that is damaged.
+    package init(_ store: Connection) throws {
+        let tables = Set(try store.catalogue().tables.map(\.name))
+        guard tables.contains("Z_PRIMARYKEY") else { return }
+        for (root, names) in try Self.families(of: store) {
+            for name in names { keys[name] = root.max }
+        }
+        for (name, table) in Self.history where tables.contains(table) {
+            let highest = try store.integer("SELECT max(Z_PK) FROM \(table)") ?? 0
+            keys[name] = max(keys[name] ?? 0, highest)
+        }
+        transaction = tables.contains("ATRANSACTION") ? keys["TRANSACTION"] ?? 0 : 0
+    }
+
+    /// The root entities, each with its own name and those of all below it: they share one table, and one counter.
+    private static func families(of store: Connection) throws -> [PrimaryKeyRow: [String]] {
+        let rows = try store.rows("SELECT Z_ENT, Z_NAME, Z_SUPER, \(PrimaryKeyRow.highestSQL) FROM Z_PRIMARYKEY") {
+            PrimaryKeyRow(
+                number: Int(clamping: $0.integer(0)), name: $0.text(1) ?? "", superNumber: Int(clamping: $0.integer(2)),
+                max: $0.integer(3))
+        }
+        let byNumber = Dictionary(rows.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
+        var families: [PrimaryKeyRow: [String]] = [:]
+        for row in rows {
+            var (root, depth) = (row, 0)
+            // A damaged table may name parents in a circle.
+            while depth < 1_000, let parent = byNumber[root.superNumber] { (root, depth) = (parent, depth + 1) }
+            families[root, default: []].append(row.name)
+        }
+        return families
+    }
+
+    mutating func merge(_ other: GivenNumbers) {
+        keys.merge(other.keys) { max($0, $1) }
+        transaction = max(transaction, other.transaction)
+    }
+
+    /// Raises the counters of a store so that none of these numbers is given again, and marks the store if one would have
+    /// been.
+    ///
+    /// An entity that has another name here counts on from the highest key of all that are unknown here.
+    package func keep(in store: Connection, run: String) throws {
+        let present = try GivenNumbers(store)
+        let unknown = keys.filter { present.keys[$0.key] == nil && Self.history[$0.key] == nil }.values.max() ?? 0
+        var isRaised = false
+        for (root, names) in try Self.families(of: store) {
+            let highest = names.compactMap { keys[$0] }.max() ?? unknown
+            guard highest > names.compactMap({ present.keys[$0] }).max() ?? 0 else { continue }
+            try store.run(
+                "UPDATE Z_PRIMARYKEY SET Z_MAX = ? WHERE Z_ENT = ?", [.integer(highest), .integer(Int64(root.number))])
+            isRaised = true
+        }
+        guard isRaised, var metadata = try? StoreMetadata(from: store) else { return }
+        var mark = RestoreMark(metadata) ?? RestoreMark(run: run, lost: [])
+        mark.run = run
+        if transaction > present.transaction { mark.lose(present.transaction + 1...transaction) }
+        metadata.entries[RestoreMark.key] = mark.entry
+        try metadata.write(to: store)
+    }
+}

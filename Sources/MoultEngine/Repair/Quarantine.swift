@@ -1,0 +1,338 @@
+import MoultBasics
+import MoultModel
+import MoultObjects
+import MoultSQLite
+import MoultStore
+import MoultVerify
+import Synchronization
+
+/// The objects that runs took out of a store, with all that they held: `<name>.moult/quarantine.sqlite`.
+///
+/// A run writes its objects, durably, before its commit. They count as soon as it has committed: a run that fails takes
+/// them back, and of one that dies the recovery does. An object that a run puts back into the store is noted in the same
+/// way, in the table `restoration`; its entry stays, and is no longer listed.
+package struct Quarantine: Sendable {
+    package typealias Entry = QuarantineEntry
+
+    package let sidecar: Sidecar
+    private let system: any System
+    /// Whether what a run that has not ended has written counts.
+    private let countsUnfinished: Bool
+
+    /// - Parameter countsUnfinished: whether the run that has not ended is known to have committed.
+    package init(
+        _ sidecar: Sidecar, _ system: any System = POSIXSystem(), countsUnfinished: Bool = false
+    ) {
+        self.sidecar = sidecar
+        self.system = system
+        self.countsUnfinished = countsUnfinished
+    }
+
+    private static let format: Int64 = 2
+
+    // MARK: - Writing
+
+    /// Keeps what the connection of a working copy has collected, in one transaction.
+    ///
+    /// - Returns: how many objects that were.
+    func keep(from connection: Connection, run: String) throws -> Int64 {
+        let count = try namingHolders { try write(objectsOf: connection, run: run) }
+        if count > 0 {
+            try system.synchronise(sidecar.quarantine)
+            try system.synchronise(sidecar.folder)
+        }
+        return count
+    }
+
+    private func write(objectsOf connection: Connection, run: String) throws -> Int64 {
+        var count: Int64 = 0
+        var file: Connection?
+        var insert: Statement?
+        defer { file?.close() }
+        let time = system.now.iso8601
+        try QuarantinedObject.forEach(on: connection) { object in
+            if insert == nil {
+                let opened = try open(isNew: true)
+                try opened.execute("BEGIN IMMEDIATE")
+                insert = try opened.prepare(
+                    "INSERT INTO quarantine (run, time, entity, key, reason, origin, object) VALUES (?, ?, ?, ?, ?, ?, ?)"
+                )
+                file = opened
+            }
+            try insert?.run([
+                .text(run), .text(time), .text(object.entity), .integer(object.key), .text(object.reason),
+                .text(object.origin), .text(object.object),
+            ])
+            insert?.reset()
+            count += 1
+        }
+        insert?.finalise()
+        try file?.execute("COMMIT")
+        return count
+    }
+
+    /// Notes which entries the connection of a working copy has put back, in one transaction.
+    func noteRestored(from connection: Connection, run: String) throws {
+        var entries: [Int64] = []
+        try QuarantineRestorer.forEachRestored(on: connection) { entries.append($0) }
+        guard !entries.isEmpty else { return }
+        let time = system.now.iso8601
+        try namingHolders {
+            let file = try open(isNew: true)
+            defer { file.close() }
+            try file.transaction {
+                let insert = try file.prepare("INSERT OR REPLACE INTO restoration (entry, run, time) VALUES (?, ?, ?)")
+                defer { insert.finalise() }
+                for entry in entries {
+                    try insert.run([.integer(entry), .text(run), .text(time)])
+                    insert.reset()
+                }
+            }
+        }
+        try system.synchronise(sidecar.quarantine)
+    }
+
+    /// Takes back what a run that did not commit has written.
+    func remove(run: String) throws {
+        try change { try $0.run("DELETE FROM \($1) WHERE run = ?", [.text(run)]) }
+        // The run has made the file, and for nothing.
+        if try isEmpty() { try system.remove(sidecar.quarantine) }
+    }
+
+    private func isEmpty() throws -> Bool {
+        try withFile { file in
+            try tables(of: file).allSatisfy { try file.integer("SELECT EXISTS (SELECT 1 FROM \($0))") == 0 }
+        } ?? false
+    }
+
+    /// Lists what was put back since a moment again: the store is as it was then.
+    func forgetRestorations(since time: Timestamp) throws {
+        try change { file, table in
+            guard table == "restoration" else { return }
+            try file.run("DELETE FROM restoration WHERE time >= ?", [.text(time.iso8601)])
+        }
+    }
+
+    private func change(_ body: (Connection, _ table: String) throws -> Void) throws {
+        // A run that died before its tables were there has kept nothing; an older quarantine has one of them.
+        try withFile { file in
+            for table in try tables(of: file) { try body(file, table) }
+        }
+    }
+
+    private func tables(of file: Connection) throws -> [String] {
+        let catalogue = try file.catalogue()
+        return ["quarantine", "restoration"].filter { catalogue.table($0) != nil }
+    }
+
+    // MARK: - Reading
+
+    /// Calls `body` for each object, oldest first; what a run that may not have committed took out is left out, and what
+    /// it put back is still there.
+    package func forEachEntry(_ body: (Entry) throws -> Void) throws { try read("ORDER BY id", [], body) }
+
+    /// The object of that number; nil if there is none.
+    package func entry(_ id: Int64) throws -> Entry? {
+        var found: Entry?
+        try read("AND id = ?", [.integer(id)]) { found = $0 }
+        return found
+    }
+
+    /// The object that was taken out last.
+    package func newest() throws -> Entry? {
+        var found: Entry?
+        try read("ORDER BY id DESC LIMIT 1", []) { found = $0 }
+        return found
+    }
+
+    /// Returns the number of objects that a run took out.
+    package func count(run: String) throws -> Int64 {
+        try withFile { file in
+            guard try tables(of: file).contains("quarantine") else { return 0 }
+            return try file.integer("SELECT count(*) FROM quarantine WHERE run = ?", [.text(run)]) ?? 0
+        } ?? 0
+    }
+
+    private func read(_ rest: String, _ values: [SQLiteValue], _ body: (Entry) throws -> Void) throws {
+        try withFile { file in
+            let tables = try tables(of: file)
+            guard tables.contains("quarantine") else { return }
+            let unfinished = try countsUnfinished ? nil : Journal.read(sidecar, system)?.run
+            let sql = "SELECT id, run, time, entity, key, reason, origin, object FROM quarantine"
+            let present =
+                tables.contains("restoration")
+                ? "AND id NOT IN (SELECT entry FROM restoration WHERE run IS NOT ?1)" : ""
+            let given = [SQLiteValue(unfinished)] + values
+            try file.forEachRow("\(sql) WHERE run IS NOT ?1 \(present) \(rest)", given) { row in
+                try body(
+                    Entry(
+                        id: row.integer(0), run: row.text(1) ?? "", time: row.text(2) ?? "",
+                        object: QuarantinedObject(
+                            entity: row.text(3) ?? "", key: row.integer(4), reason: row.text(5) ?? "",
+                            origin: row.text(6) ?? "", object: row.text(7) ?? "{}")))
+            }
+        }
+    }
+
+    // MARK: - The file
+
+    /// Calls `body` with the file and returns its result; nil if there is no file.
+    ///
+    /// - Throws: `locked`, as below.
+    @discardableResult
+    private func withFile<Result>(_ body: (Connection) throws -> Result) throws -> Result? {
+        guard try system.exists(sidecar.quarantine) else { return nil }
+        return try namingHolders {
+            let file = try open()
+            defer { file.close() }
+            return try body(file)
+        }
+    }
+
+    /// - Throws: `locked`, naming the process that reads the file or writes to it.
+    private func namingHolders<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as MigrationError where error.code == .locked && error.place == sidecar.quarantine {
+            let holders = system.holders(of: sidecar.quarantine).map { "process \($0.identifier)" }
+            let who = holders.isEmpty ? "another process" : holders.joined(separator: " and ")
+            throw MigrationError(
+                .locked, "The quarantine is in use by \(who).", place: sidecar.quarantine,
+                remedy: "Wait for it to end, or end it, and run the command again.", cause: error.cause)
+        }
+    }
+
+    private func open(isNew: Bool = false) throws -> Connection {
+        if isNew { try sidecar.make(system) }
+        let isThere = try system.exists(sidecar.quarantine)
+        if !isThere { try system.makeFile(sidecar.quarantine, sidecar.rights) }
+        let file = try Connection(sidecar.quarantine, mode: .readWrite, busyTimeout: 5_000, followsLinks: false)
+        let format = try file.integer("PRAGMA user_version") ?? 0
+        guard format <= Self.format else {
+            throw MigrationError(
+                .unsupported, "The quarantine has format \(format), which this version of Moult does not know.",
+                place: sidecar.quarantine, remedy: "Use the version of Moult that wrote it.")
+        }
+        guard isNew else { return file }
+        try file.execute(
+            """
+            PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA;
+            BEGIN IMMEDIATE;
+            CREATE TABLE IF NOT EXISTS quarantine (
+                id INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL, time TEXT NOT NULL, entity TEXT NOT NULL,
+                key INTEGER NOT NULL, reason TEXT NOT NULL, origin TEXT NOT NULL, object TEXT NOT NULL);
+            CREATE INDEX IF NOT EXISTS quarantine_run ON quarantine (run);
+            CREATE TABLE IF NOT EXISTS restoration (
+                entry INTEGER PRIMARY KEY REFERENCES quarantine (id), run TEXT NOT NULL, time TEXT NOT NULL);
+            PRAGMA user_version = \(Self.format);
+            COMMIT
+            """)
+        return file
+    }
+}
+
+/// An object that a run took out of a store, as the quarantine keeps it.
+public struct QuarantineEntry: Sendable, Hashable, Identifiable {
+    /// Its number in the quarantine.
+    public package(set) var id: Int64
+    /// The name of the run that removed it.
+    public package(set) var run: String
+    /// When it was removed, in ISO 8601.
+    public package(set) var time: String
+    package var object: QuarantinedObject
+
+    /// The name of its entity.
+    public var entityName: String { object.entity }
+    /// The primary key that it had.
+    public var key: Int64 { object.key }
+    /// The reason why it was removed.
+    public var reason: String { object.reason }
+    /// The rule or policy that removed it.
+    public var origin: String { object.origin }
+    /// Its values, as `moult quarantine show --json` prints them.
+    public var json: String { object.object }
+}
+
+extension SQLiteValue {
+    fileprivate init(_ text: String?) { self = text.map(SQLiteValue.text) ?? .null }
+}
+
+/// The way of objects from the quarantine back into their store, as a run of the engine: locked, backed up, done on a
+/// copy, verified, one commit.
+package final class Restoration: Sendable {
+    private let told = Mutex(RestorationResult())
+    private let entries: [Int64]
+    private let version: ModelVersion
+    private let quarantine: Quarantine
+    /// Without symbolic links.
+    private let store: String
+    private let binding: BoundPlan.Binding
+    private let system: any System
+
+    /// - Parameters:
+    ///   - entries: the numbers of the objects, or nil for all.
+    ///   - run: only what this run has taken out.
+    ///   - version: that of the store.
+    /// - Throws: `usage` if the quarantine has no such object; `cloudKit` and `deferredWork` for a store that must be
+    ///   left alone.
+    package init(
+        of entries: [Int64]? = nil, run: String? = nil, into store: String, at version: ModelVersion,
+        system: any System = POSIXSystem()
+    ) throws {
+        (self.store, binding) = try StoreProbe.read(store, system: system) { probe in
+            let snapshot = try StoreSnapshot(probe.connection)
+            try PreparedMigration.refuseToChangeObjects(snapshot)
+            return (probe.path, BoundPlan.Binding(snapshot))
+        }
+        self.version = version
+        self.system = system
+        quarantine = Quarantine(Sidecar(store: self.store), system)
+        var found: [Int64] = []
+        try quarantine.forEachEntry { entry in
+            guard entries?.contains(entry.id) ?? true, run.map({ $0 == entry.run }) ?? true else { return }
+            found.append(entry.id)
+        }
+        self.entries = found
+        let missing = (entries ?? []).filter { !found.contains($0) }
+        guard !found.isEmpty, missing.isEmpty else {
+            let what = missing.isEmpty ? "such object" : "object \(missing.map(String.init).joined(separator: ", "))"
+            throw MigrationError(
+                .usage, "The quarantine has no \(what).", place: store,
+                remedy: "\(.listQuarantine) shows the numbers and runs.")
+        }
+    }
+
+    /// The outcome for the objects, once the migration has run or was rehearsed.
+    package var report: RestorationResult { told.withLock { $0 } }
+
+    package var migration: Migration {
+        var migration = Migration(
+            at: version, of: store, "restore", "Objects from the quarantine are put back.", system
+        ) { [self] site, model in try site.connection.withoutAppTriggers { try run(site, model) } }
+        migration.operation = .quarantine
+        migration.precondition = { [binding, store] in try StoreVerification.requireUnchanged(binding, of: store, $0) }
+        return migration
+    }
+
+    private func run(_ site: MigrationSite, _ model: ManagedObjectModel) throws {
+        let objects = try ObjectStore(over: site.connection, model: model, external: site.external, on: site.system)
+        let restorer = try QuarantineRestorer(objects, site.connection) {
+            guard !site.isCancelled() else { throw site.cancellation }
+        }
+        let wanted = Set(entries)
+        let report = try restorer.run { body in
+            try quarantine.forEachEntry { if wanted.contains($0.id) { try body($0.id, $0.object) } }
+        }
+        told.withLock { $0 = report }
+        // Nothing is refused where a run that had not ended turned out to have put them back.
+        if report.restored.isEmpty, let first = report.refused.first {
+            throw MigrationError(
+                .dataConflict,
+                "None of \(Quantity.count(report.refused.count, "object")) can be put back: of \(first.entityName) \(first.key), "
+                    + first.reason,
+                place: "\(first.entityName) \(first.key)",
+                remedy: "Correct the reason, or insert the object with the app. The store is unchanged.")
+        }
+        try ChangeVerifier(site.connection, objects.layout).verify()
+    }
+}

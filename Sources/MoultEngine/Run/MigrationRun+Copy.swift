@@ -1,0 +1,300 @@
+import MoultBasics
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+// MARK: - On a copy
+
+extension MigrationRun {
+    func changeOnCopy() throws -> StoreBackup? { try withDraft(changeOnCopy(of:)) }
+
+    func changeOnCopy(of draft: BackupFolder.Draft) throws -> StoreBackup? {
+        let proof = prove(draft)
+        defer { _ = try? proof.wait() }
+        var backup: StoreBackup?
+        let path = try migration.forEachPass(on: draft.store, named: sidecar.nameOfCopy, makeCopy) { pass, copy in
+            if let refusal = pass.lossRefusal { throw refusal }
+            let isFirst = copy.source == draft.store
+            rows += pass.script.rows
+            try copy.perform(
+                pass, noting: trail, timings, observer,
+                changed: { if isFirst { backup = try timings.measure(.backup) { try finish(draft, proof) } } },
+                beforeSteps: { try noteSteps(of: pass) })
+            try keepQuarantined(by: copy)
+            try copy.connection.detach("source")
+            journal.newChecksum = try StoreState(copy.connection).checksum
+            if !isFirst, !trail.needs(copy.source) { try system.remove(copy.source) }
+        }
+        observer.report(.verify, 1, rows: observer.totalRows, "The new store is verified")
+        if options.isFrugal { backups.discard(draft) }
+        try timings.measure(.commit) { try commit(path) }
+        return backup
+    }
+
+    /// The journal names the steps whose undo would not be called if the process died.
+    private func noteSteps(of pass: Migration) throws {
+        let steps = pass.steps.filter { $0.undo != nil }.map(\.name)
+        guard !steps.isEmpty else { return }
+        journal.steps += steps
+        try journal.write(sidecar, system)
+    }
+
+    /// The objects that a pass took out or put back are durable before the commit, under this run's name.
+    private func keepQuarantined(by copy: WorkingCopy) throws {
+        let quarantine = Quarantine(sidecar, system)
+        quarantined += try quarantine.keep(from: copy.connection, run: identifier)
+        try quarantine.noteRestored(from: copy.connection, run: identifier)
+    }
+
+    private func makeCopy(of path: String, _ name: String) throws -> WorkingCopy {
+        try timings.measure(.copy) {
+            try system.makeFolder(work)
+            let copy = try WorkingCopy(
+                of: path, at: Path.join(work, name), for: sidecar.store, options, system)
+            if name == sidecar.nameOfCopy { observer.report(.copy, 1, bytes: before.size) }
+            return copy
+        }
+    }
+
+    /// Copies the finished pages into the store through SQLite: one transaction in the same file.
+    func commit(_ path: String) throws {
+        try noteStagedFiles(path)
+        try writeExternalFiles()
+        guard !observer.isCancelled() else { throw MigrationRun.cancelled(sidecar.store) }
+        let source = try Connection(path, mode: .immutable)
+        defer { source.close() }
+        try noteDroppedFiles(from: namedFiles(), to: source)
+        journal.state = .committing
+        journal.losses = migration.ledger.losses
+        try journal.write(sidecar, system)
+        let pages = try PageDigests(ofFile: path)
+        try committing { try writePages(of: path) }
+        committed = (Result.success(pages), path)
+    }
+
+    private func writePages(of path: String) throws {
+        let source = try Connection(path, mode: .immutable)
+        defer { source.close() }
+        let pageSize = before.pageSize
+        try Backup(from: source, to: lock.connection).run(stepPages: 4_096) { done, all in
+            // What is in the log has still to be written into the store's own file.
+            let part = Double(done) / Double(max(all, 1)) * (before.usesWAL ? 0.5 : 0.9)
+            observer.report(.commit, part, bytes: Int64(done) * pageSize)
+            return true
+        }
+    }
+
+    /// Reads every page of the new store again, through the file system, and compares it with what was verified. Pages
+    /// that differ are written once more, where the working copy still has them.
+    ///
+    /// - Throws: `verificationFailed` if a page differs all the same; what the disk says.
+    func proveCommit(_ backup: StoreBackup?, writingBack writesBack: Bool) throws {
+        /// The first page that differs. What SQLite finds damaged differs too.
+        func difference() throws -> Int? {
+            do {
+                if writesBack { try lock.connection.writeBackLog(system, isProven: false) }
+                guard let pages = try committed?.pages.get() else { return nil }
+                return try PageDigests(lock.connection).firstDifference(from: pages)
+            } catch let error as MigrationError where [.storeCorrupted, .notAStore].contains(error.code) {
+                return 1
+            }
+        }
+        guard try difference() != nil else { return }
+        if let copy = committed?.copy {
+            log.append("Run \(identifier): a page was not read as it was written. The new store is written again.")
+            try writePages(of: copy)
+        }
+        guard let page = try difference() else { return }
+        throw MigrationError(
+            .verificationFailed,
+            "The new store was committed, but its page \(page) is not read as it was written.", place: sidecar.store,
+            remedy: "Check the disk and the memory of this machine. "
+                + (backup.map { "Then \(.rollback) puts the old store back, the backup \($0.name)." }
+                    ?? "No backup was kept: \(.diagnose) says what helps."))
+    }
+
+    /// The journal names the files that code has written before they are put where they belong.
+    private func noteStagedFiles(_ path: String) throws {
+        let folder = ExternalStorage(ofWorkingCopy: path, of: sidecar.store).folder
+        guard try system.exists(folder) else { return }
+        stagedFiles = try system.list(folder).map { Path.join(folder, $0) }
+        journal.newExternalFiles += stagedFiles.map(Path.name(of:))
+        try journal.write(sidecar, system)
+    }
+
+    /// Returns the names of the external files that the store refers to now; empty where there is no file that could
+    /// go.
+    func namedFiles() throws -> Set<String> {
+        let hasFiles = try !ExternalStorage(store: sidecar.store).files(on: system).isEmpty
+        return hasFiles ? try ExternalStorage.names(in: lock.connection) : []
+    }
+
+    /// The journal names the files that go with the rows that named them, once the commit has happened. The backup has
+    /// its own.
+    func noteDroppedFiles(from named: Set<String>, to new: Connection) throws {
+        guard !named.isEmpty else { return }
+        journal.droppedFiles = try ExternalStorage(store: sidecar.store).droppable(
+            named.subtracting(ExternalStorage.names(in: new)), of: sidecar.store, on: system)
+    }
+
+    func writeExternalFiles() throws {
+        guard !migration.newExternalFiles.isEmpty || !stagedFiles.isEmpty else { return }
+        try ExternalStorage(store: sidecar.store).makeFolder(on: system)
+        for file in migration.newExternalFiles {
+            let path = Path.join(sidecar.externalData, file.name)
+            try system.write(file.contents, to: path, sidecar.rights)
+            try system.synchronise(path)
+            guard try system.digest(of: path) == Digest.sha256(file.contents) else {
+                throw MigrationError.changedOnTheWay(path)
+            }
+        }
+        for file in stagedFiles {
+            let path = Path.join(sidecar.externalData, Path.name(of: file))
+            try system.copyExactly(file, to: path, sidecar.rights)
+            try system.synchronise(path)
+        }
+        for folder in [sidecar.externalData, sidecar.support, Path.folder(of: sidecar.store)] {
+            try system.synchronise(folder)
+        }
+    }
+}
+
+// MARK: - The backup
+
+extension MigrationRun {
+    /// The backup is what a script reads, and what the rows are compared with. A frugal run takes it away in the end.
+    func withDraft<Result>(_ body: (BackupFolder.Draft) throws -> Result) throws -> Result {
+        let draft = try timings.measure(.backup) {
+            try backups.draft(
+                of: lock, version: migration.from, for: migration.reason, copyingExternalData: !options.isFrugal,
+                observer)
+        }
+        do {
+            return try body(draft)
+        } catch {
+            backups.discard(draft)
+            throw error
+        }
+    }
+
+    /// The draft is verified on the other core while the script reads it; both only read.
+    func prove(_ draft: BackupFolder.Draft) -> BackgroundWork<BackupFolder.Proof> {
+        BackgroundWork(isSequential: options.isSequential) { [backups, options] in
+            try backups.prove(draft, isSequential: options.isSequential)
+        }
+    }
+
+    /// Waits for the proof and gives the backup its name; a frugal run keeps none.
+    ///
+    /// - Parameter phase: the one that the run is in.
+    func finish(
+        _ draft: BackupFolder.Draft, _ proof: BackgroundWork<BackupFolder.Proof>,
+        during phase: MigrationProgress.Phase = .change
+    ) throws -> StoreBackup? {
+        let proof = try proof.wait()
+        bytes += proof.size
+        guard !options.isFrugal else { return nil }
+        let backup = try named { try backups.finish(draft, proof, naming: $0) }
+        let start = migration.span.lowerBound
+        observer.spanning(start...start)
+            .report(phase, 1, rows: observer.totalRows, "Made the backup \(backup.name)", isBeside: true)
+        return backup
+    }
+
+    /// The journal names a backup before it has its name, so that no death leaves one that no run names.
+    func named(_ make: ((String) throws -> Void) throws -> StoreBackup) throws -> StoreBackup {
+        do {
+            return try make { name in
+                journal.backup = name
+                try journal.write(sidecar, system)
+            }
+        } catch {
+            if let name = journal.backup, try !system.exists(Path.join(backups.folder, name)) { journal.backup = nil }
+            throw error
+        }
+    }
+}
+
+// MARK: - On the store itself
+
+extension MigrationRun {
+    /// One transaction, next to the backup. A script that reads rows has it as `source`; they are compared with it.
+    func changeStore() throws -> StoreBackup? {
+        guard !options.isFrugal, migration.script.needsBackup else {
+            try changeInOneTransaction()
+            return nil
+        }
+        return try withDraft { draft in
+            let proof = prove(draft)
+            defer { _ = try? proof.wait() }
+            let isRead = !migration.script.isInPlace
+            if isRead {
+                try FormatFunctions.register(on: lock.connection)
+                try WorkingCopy.limitMemory(of: lock.connection, options)
+                try lock.connection.attach(draft.store, as: "source")
+            }
+            defer { if isRead { try? lock.connection.detach("source") } }
+            var backup: StoreBackup?
+            try changeInOneTransaction { isVerified in
+                // A draft that is not sound explains whatever was found by comparing with it.
+                guard isVerified else {
+                    _ = try proof.wait()
+                    return
+                }
+                backup = try timings.measure(.backup) { try finish(draft, proof, during: .verify) }
+            }
+            return backup
+        }
+    }
+
+    /// - Parameter ended: called when the verification has ended, before the commit, with whether it has found nothing. The
+    ///   backup is proven meanwhile, on the other core.
+    private func changeInOneTransaction(_ ended: (_ isVerified: Bool) throws -> Void = { _ in }) throws {
+        let connection = lock.connection
+        try connection.registerCoreDataStubs()
+        for function in migration.functions { try connection.register(function) }
+        try writeExternalFiles()
+        let named = try namedFiles()
+        try connection.execute("BEGIN IMMEDIATE")
+        do {
+            try timings.measure(.change) { try runner.run(on: connection) }
+            rows = migration.script.rows
+            try migration.settleLosses()
+            do { try migration.verify(connection, timings, observer) } catch {
+                try ended(false)
+                throw error
+            }
+            try ended(true)
+            guard !observer.isCancelled() else { throw MigrationRun.cancelled(sidecar.store) }
+            try noteDroppedFiles(from: named, to: connection)
+            journal.state = .committing
+            journal.losses = migration.ledger.losses
+            journal.newChecksum = try distinctState(of: connection).checksum
+            try journal.write(sidecar, system)
+        } catch {
+            if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+            throw error
+        }
+        try timings.measure(.commit) {
+            try committing {
+                do {
+                    try connection.execute("COMMIT")
+                } catch {
+                    if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+                    throw error
+                }
+            }
+        }
+        // What was verified was read from the files. All that has been written since is the first page, which is in memory.
+        committed = (Result { try PageDigests(connection, again: false) }, nil)
+        observer.report(.commit, 1, rows: observer.totalRows)
+    }
+
+    /// The state of the new store; a recovery tells it from the old one by its hashes, or by the number of its schema.
+    private func distinctState(of connection: Connection) throws -> StoreState {
+        let state = try StoreState(connection)
+        guard state.checksum == before.checksum, state.schemaVersion == before.schemaVersion else { return state }
+        try connection.execute("PRAGMA main.schema_version = \((state.schemaVersion &+ 1) & 0x7FFF_FFFF)")
+        return state
+    }
+}

@@ -1,0 +1,279 @@
+import MoultBasics
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultVerify
+
+/// One run on one store, from the lock that is held to the entry in the history.
+final class MigrationRun {
+    let migration: Migration
+    let lock: StoreLock
+    let options: MigrationOptions
+    let system: any System
+    let observer: MigrationObserver
+    let backups: BackupFolder
+    let identifier: String
+    let before: StoreState
+    let recovery: RecoveryOutcome
+    let startedAt: Timestamp
+    let timings: PhaseTimings
+    var journal: Journal
+    /// Whether the new store may be in place.
+    var isCommitted = false
+    /// Whether that is not known, because the disk failed in the commit and afterwards.
+    var isUnsettled = false
+    /// The pages that the new store has to have, and the working copy that holds them; nil as long as nothing is committed.
+    var committed: (pages: Result<PageDigests, any Error>, copy: String?)?
+    var bytes: Int64 = 0
+    /// Of the scripts that have run.
+    var rows: Int64 = 0
+    /// The room that the run has made sure of.
+    private var space = SpaceRequirement(parts: [])
+    let trail: StepTrail
+    /// Files of external data that code has written, next to the working copy.
+    var stagedFiles: [String] = []
+    /// Objects that this run has put into the quarantine.
+    var quarantined: Int64 = 0
+    /// For a run that has to end in time.
+    let pace: MigrationPace?
+    /// Whether whoever watches wants it to end.
+    let isAskedToEnd: @Sendable () -> Bool
+
+    var sidecar: Sidecar { lock.sidecar }
+    var work: String { sidecar.work(identifier) }
+    var log: MigrationLog { MigrationLog(sidecar, system) }
+    var runner: ScriptRunner { ScriptRunner(script: migration.script, observer: observer, system: system) }
+
+    init(
+        _ migration: Migration, _ lock: StoreLock, _ recovery: RecoveryOutcome, _ options: MigrationOptions,
+        _ system: any System, _ observer: MigrationObserver, within budget: MigrationBudget? = nil
+    ) throws {
+        self.migration = migration
+        self.lock = lock
+        self.recovery = recovery
+        self.options = options
+        self.system = system
+        isAskedToEnd = observer.isCancelled
+        trail = StepTrail(store: lock.sidecar.store, system: system)
+        backups = BackupFolder(options.backupFolder ?? lock.sidecar.backups, system)
+        let checkpoint = budget?.checkpoint
+        let begun = checkpoint?.startedAt ?? system.now
+        let name = checkpoint?.run ?? "\(begun.iso8601Basic)-\(system.uniqueName().prefix(8))"
+        (startedAt, identifier) = (begun, name)
+        before = try StoreState(lock.connection)
+        timings = PhaseTimings(after: checkpoint?.timings ?? [], system)
+        pace = budget.map { [before] in
+            MigrationPace($0, migration, run: name, startedAt: begun, size: before.size, system)
+        }
+        let costs = try migration.script.costs(over: lock.connection)
+        let estimate = RunEstimate(migration, costs, size: before.size)
+        self.observer = observer.withTotalRows(of: migration.script)
+            .timed(by: estimate, from: checkpoint?.fraction ?? 0, system).ending(pace)
+        journal = Journal(
+            run: identifier, operation: migration.operation, state: .started, from: migration.from, to: migration.to,
+            startedAt: startedAt.iso8601, schemaVersion: before.schemaVersion, oldChecksum: before.checksum,
+            newChecksum: nil, backup: checkpoint?.backup, backups: backups.folder,
+            newExternalFiles: migration.newExternalFiles.map(\.name))
+    }
+
+    func perform() throws -> MigrationOutcome {
+        do {
+            migration.ledger.begin()
+            try migration.precondition(lock.connection)
+            space = try checkSpace()
+            try journal.write(sidecar, system)
+            log.append("Run \(identifier): \(migration.operation.sentence(from: migration.from, to: migration.to))")
+            return try finish(try change(), space)
+        } catch {
+            let error: any Error = (error as? MigrationError).map(explained) ?? error
+            let end = Result { try pace.flatMap { try endOfCall($0, after: error) } }
+            // The work is kept for the next call.
+            if case .success(let kept?) = end { throw kept }
+            let cause = end.failure ?? error
+            // After the commit there is nothing to undo, and nothing that throws.
+            let final = isCommitted || isUnsettled ? cause : trail.undoing(after: cause) { log.append($0) }
+            abandon(final)
+            throw final
+        }
+    }
+
+    /// Changes the store, or a copy of it that is then committed; the backup to go back to, nil after a frugal run.
+    private func change() throws -> StoreBackup? {
+        guard let pace else {
+            let isInStore = migration.script.isInPlace || migration.staysInStore && !options.isFrugal
+            return try isInStore ? changeStore() : changeOnCopy()
+        }
+        guard migration.script.isInPlace else { return try changeInPieces(pace) }
+        return try pace.perform(units.whole) { try changeStore() }
+    }
+}
+
+extension MigrationRun {
+    /// An error as a person reads it: nothing of a statement or a working copy if the run was cancelled.
+    private func explained(_ error: MigrationError) -> MigrationError {
+        error.code == .cancelled
+            ? Self.cancelled(sidecar.store) : blamingDamage(space.withNumbers(error, system))
+    }
+
+    /// Damage of the old store explains what else was found: rows that are found by an index that does not match its table
+    /// are not those of the table.
+    private func blamingDamage(_ error: MigrationError) -> MigrationError {
+        guard [.verificationFailed, .dataConflict].contains(error.code) else { return error }
+        do {
+            try lock.connection.checkSoundness(place: sidecar.store)
+        } catch let damage as MigrationError where damage.code == .storeCorrupted {
+            return damage
+        } catch {}
+        guard error.code == .verificationFailed, let fault = (try? IndexFault.all(lock.connection))?.first else {
+            return error
+        }
+        return MigrationError(
+            .storeCorrupted,
+            "The index \(fault.index.name) does not match its table, so the migration could not be verified.",
+            place: sidecar.store,
+            remedy: "The store is unchanged. \(.repair, .only(["indexes"])) makes the index again; then migrate again.",
+            cause: error.message)
+    }
+}
+
+extension MigrationRun {
+    static func cancelled(_ store: String) -> MigrationError {
+        MigrationError(
+            .cancelled, "The migration was cancelled. The store is unchanged.", place: store,
+            remedy: "Run the command again to migrate the store.")
+    }
+
+    private func checkSpace() throws -> SpaceRequirement {
+        // An earlier call has made sure of the space, and has taken a part of it.
+        if pace?.isResumed == true { return SpaceRequirement(parts: []) }
+        try backups.makeFolder(sidecar.rights)
+        let space = try SpaceRequirement(
+            migration, on: before, sidecar, options, backups: backups.folder, isPaced: pace != nil, system)
+        try space.check(for: migration.operation.work, offering: migration.operation.ways, system)
+        return space
+    }
+
+    /// Runs the commit. Should it fail after SQLite has made it durable, the store itself says so, and it counts.
+    func committing(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch {
+            switch Recovery.isNew(lock, journal) {
+            case .success(true): log.append("The commit reported an error, but the store is the new one: ", error)
+            case .success(false): throw error
+            case .failure:
+                isUnsettled = true
+                throw unsettled(error)
+            }
+        }
+        isCommitted = true
+    }
+
+    private func unsettled(_ error: any Error) -> MigrationError {
+        let known = error as? MigrationError
+        return MigrationError(
+            known?.code ?? .inputOutput,
+            "The disk failed during the commit. The store is the complete old one or the complete new one. Which one "
+                + "will be known when the disk works again.", place: sidecar.store,
+            remedy: "Repair the disk, then run the command again. No file that either store needs was removed.",
+            cause: known?.cause ?? "\(error)")
+    }
+}
+
+// MARK: - The end
+
+extension MigrationRun {
+    /// After the commit nothing may fail any more but the proof of it: what cannot be tidied is logged, and the next run
+    /// tidies it.
+    ///
+    /// - Throws: `verificationFailed` if a page of the new store is not read as it was written.
+    func finish(_ backup: StoreBackup?, _ space: SpaceRequirement) throws -> MigrationOutcome {
+        var pruned: [StoreBackup] = []
+        var after = before
+        var untidied: MigrationError?
+        do {
+            try timings.measure(.commit) {
+                let writesBack = !before.usesWAL || hasTimeToWriteBack
+                try lock.connection.keepWALOnClose(!writesBack)
+                try proveCommit(backup, writingBack: writesBack)
+            }
+            after = try StoreState(lock.connection)
+            bytes += after.size
+            if hasTimeToPrune { pruned = try backups.prune(options.retention, keeping: journal.backup) }
+            for backup in pruned { log.append(BackupFolder.removal(of: backup.name)) }
+            var record = record(.done, nil)
+            record.removed = pruned.map(\.name)
+            try RunHistory(sidecar, system).append(record)
+            let removed = try Recovery.removeDroppedFiles(journal, lock, system)
+            if removed > 0 {
+                log.append(
+                    "Run \(identifier): \(Quantity.count(removed, "file")) of external data went with the objects that "
+                        + "named \(removed == 1 ? "it" : "them").")
+            }
+            try migration.afterCommit?(lock, identifier)
+            try system.removeTree(work)
+            try Journal.remove(sidecar, system)
+        } catch let error as MigrationError where error.code == .verificationFailed {
+            log.append("Run \(identifier): ", error)
+            throw error
+        } catch {
+            untidied = error as? MigrationError
+            log.append("The store is the new one, but the cleanup failed: ", error)
+        }
+        for loss in migration.ledger.losses { log.append("Run \(identifier): \(loss.sentence)") }
+        log.append("Run \(identifier): completed successfully in \(seconds) s.")
+        observer.report(.done, 1, rows: observer.totalRows, bytes: bytes, "The store is of version \(migration.to)")
+        return MigrationOutcome(
+            run: identifier, backup: backup, rows: rows, bytesBefore: before.size, bytesAfter: after.size,
+            seconds: timings.all, recovery: recovery, space: space, pruned: pruned.map(\.name),
+            untidied: untidied, policies: migration.ledger.counts, losses: migration.ledger.losses,
+            rules: migration.ruleLog?.reports ?? [], quarantined: quarantined)
+    }
+
+    /// Takes back everything but the backup, should it be whole already; the error that led here is the one that counts.
+    func abandon(_ error: any Error) {
+        guard !isCommitted else { return }
+        // What is left tells the next run what it has to know.
+        guard !isUnsettled else { return log.append("Run \(identifier): ", error) }
+        let result: StoreRun.Result = (error as? MigrationError)?.code == .cancelled ? .cancelled : .failed
+        try? Recovery.removeNewExternalFiles(journal, sidecar, system)
+        if let draft = pace?.checkpoint.draft { _ = try? system.removeTree(Path.join(backups.folder, draft.name)) }
+        _ = try? system.removeTree(work)
+        // So would each call whose budget was too short.
+        if result == .cancelled || (error as? MigrationError)?.code == .budgetTooSmall { removeBackup() }
+        log.append("Run \(identifier): \(result.rawValue): ", error)
+        do {
+            // Where they cannot be undone now, or the run cannot be recorded, the journal stays and the next run does it.
+            try RunHistory(sidecar, system).append(record(result, error))
+            try Quarantine(sidecar, system).remove(run: identifier)
+            try Journal.remove(sidecar, system)
+        } catch {
+            log.append("Run \(identifier): the cleanup failed: ", error)
+        }
+    }
+
+    /// The store is as it was, and would have one more copy for each time that somebody changes his mind.
+    private func removeBackup() {
+        guard let name = journal.backup, let backup = try? backups.backup(named: name) else { return }
+        do {
+            try backups.remove(backup)
+            journal.backup = nil
+        } catch {
+            log.append("Run \(identifier): the backup \(name) could not be removed: ", error)
+        }
+    }
+
+    func record(_ result: StoreRun.Result, _ error: (any Error)?) -> StoreRun {
+        StoreRun(
+            run: identifier, operation: migration.operation, result: result, from: migration.from, to: migration.to,
+            startTime: startedAt.iso8601, endTime: system.now.iso8601, seconds: seconds,
+            backup: journal.backup, backups: journal.backup.map { _ in backups.folder },
+            rows: result == .done ? rows : 0, bytes: bytes,
+            error: error.map { ($0 as? MigrationError).map { "\($0.code): \($0.message)" } ?? "\(type(of: $0))" },
+            quarantined: result == .done ? quarantined : 0,
+            fixed: result == .done ? migration.ruleLog?.reports.fixed ?? 0 : 0,
+            losses: result == .done ? migration.ledger.losses : [])
+    }
+
+    private var seconds: Double { (system.now.seconds(since: startedAt) * 1000).rounded() / 1000 }
+}

@@ -1,0 +1,211 @@
+import MoultBasics
+import MoultModel
+import MoultObjects
+import MoultSQLite
+import MoultStore
+import MoultVerify
+
+/// Every fault of a store, found by reading it without changing a byte.
+package struct StoreAudit: Sendable {
+    package private(set) var findings: [Finding]
+    /// Objects by entity, without those of its sub-entities.
+    package let rowCounts: [String: Int64]
+
+    package var isSound: Bool { !findings.contains(where: \.isFault) }
+
+    /// - Parameters:
+    ///   - model: the model of the store's version.
+    ///   - version: the version that the store had when it was looked up; nil if that is not to be asked again.
+    ///   - full: look for cycles of references and derived counts that are wrong, too.
+    ///   - withValues: whether findings have the values of the rows that they name.
+    ///   - indexes: those that do not match their tables, where that is known.
+    /// - Throws: `locked` if another process has migrated the store since its version was looked up; what reading a file
+    ///   that is no usable store throws.
+    package init(
+        _ store: String, model: ManagedObjectModel, requiring version: ModelVersion? = nil, full: Bool = false,
+        withValues: Bool = false, indexes: [IndexFault]? = nil, system: any System = POSIXSystem()
+    ) throws {
+        self = try StoreProbe.read(store, system: system) { probe in
+            if let version, let hashes = try StoreMetadata(from: probe.connection).hashes,
+                ModelVersions(versions: [version]).position(matching: hashes) == nil
+            {
+                throw StoreProbe.disturbed(probe.path)
+            }
+            var audit = try Self(
+                probe.connection, ExternalStorage(store: probe.path), model: model, full: full, withValues: withValues,
+                indexes: indexes, on: system)
+            if audit.findings.contains(where: { $0.code == "damaged-page" }), let foreign = probe.foreignSideFile {
+                throw foreign
+            }
+            audit.findings += try DamagedSideFiles.findings(beside: probe.path, system)
+            audit.findings += try Self.unnamedFiles(probe, system)
+            return audit
+        }
+    }
+
+    /// - Parameters:
+    ///   - connection: the store as its schema `main`; nothing is written to it.
+    ///   - checksPages: whether pages and indexes are checked; not where the caller does.
+    init(
+        _ connection: Connection, _ external: ExternalStorage, model: ManagedObjectModel, full: Bool = false,
+        withValues: Bool = false, checksPages: Bool = true, indexes: [IndexFault]? = nil, on system: any System
+    ) throws {
+        let snapshot = try StoreSnapshot(connection)
+        let model = try ModelVersion(names: [""], model: model).held(by: snapshot.hashes).model
+        var gaps = SchemaGaps()
+        let completed = try StoreLayout(completing: snapshot, model: model, gaps: &gaps)
+        guard !gaps.breaksReading else {
+            // The rows are asked for what is missing.
+            findings = snapshot.findings + completed.findings
+            rowCounts = try Self.rowCounts(snapshot, completed, without: gaps, over: connection)
+            return
+        }
+        let layout = try StoreLayout(actual: snapshot, model: model)
+        var shape = StoreShape(layout, withObjects: false)
+        shape.history = StoreShape.history(of: layout).filter { gaps.history.isWhole($0.table) }
+        let verifier = StoreVerifier(connection, shape: shape, withValues: withValues)
+        // Rows are looked up by indexes.
+        var found = checksPages ? try verifier.pages(full: true, indexes: indexes) : []
+        // Damaged pages make every further answer doubtful, and may end the reading.
+        if found.isEmpty {
+            found += try verifier.structure()
+            found += try verifier.rows { name in
+                try StoreVerification.isPlainName(name) && external.holds(name, on: system)
+            }.map(\.finding)
+            found += try verifier.history().map(\.finding)
+            found += try external.strangers(on: system).map(Self.strangeFile)
+            found += try ValueVerifier(connection, layout, withValues: withValues).findings()
+            found += try EnumAudit(layout: layout, connection: connection, withValues: withValues).findings()
+            if full { found += try Self.contradictions(connection, external, layout, gaps.history, system) }
+        }
+        // Which indexes are missing the gaps say better: another index may replace one.
+        findings = snapshot.findings + layout.findings.filter { $0.code != "index-missing" } + gaps.findings + found
+        rowCounts = try snapshot.rowCounts(in: layout, over: connection)
+    }
+
+    /// Returns the faults that only a repair looks for otherwise: objects that are their own ancestors, and derived
+    /// counts.
+    private static func contradictions(
+        _ connection: Connection, _ external: ExternalStorage, _ layout: StoreLayout, _ gaps: HistoryGaps,
+        _ system: any System
+    ) throws -> [Finding] {
+        let objects = try ObjectStore(
+            over: connection, model: layout.model, external: external, isReadOnly: true, on: system)
+        let search = RepairSearch(connection, objects)
+        return try RepairFaults(layout, [.cycles, .counts], gaps).all.map(search.finding).filter { $0.count > 0 }
+            .map { fault in
+                let isCycle = fault.rule == .cycles
+                let count = Quantity.count(fault.count, "object")
+                var finding = Finding(
+                    // Core Data saves a cycle: only the app knows whether it may be.
+                    code: isCycle ? "reference-cycle" : "derived-count", severity: isCycle ? .note : .error,
+                    place: fault.place,
+                    message: isCycle
+                        ? "\(count) on cycles of \(fault.place), whose objects are their own ancestors."
+                        : "\(count) with a \(fault.place) that is not the number of the related objects.",
+                    remedy: isCycle
+                        ? "\(.repair) cuts one link of each cycle." : "\(.repair) counts the objects again.")
+                finding.keys = fault.keys
+                return finding
+            }
+    }
+
+    /// Nothing is wrong with the store: only room is taken.
+    private static func unnamedFiles(_ probe: StoreProbe, _ system: any System) throws -> [Finding] {
+        let external = ExternalStorage(store: probe.path)
+        let unnamed = try external.unnamed(in: probe.connection, of: probe.path, on: system)
+        guard !unnamed.names.isEmpty else { return [] }
+        let files = Quantity.count(
+            unnamed.names.count, "file of external data is", plural: "files of external data are")
+        return [
+            Finding(
+                code: unnamedFilesCode, severity: .note, place: external.folder,
+                message: "\(files) named by no row: \(Quantity.bytes(Int(clamping: unnamed.bytes))).",
+                remedy:
+                    "\(.repair, .only(["external-files"])) moves them away, into the store's .moult folder. Nothing is "
+                    + "deleted.")
+        ]
+    }
+
+    package static let unnamedFilesCode = "external-files-unnamed"
+
+    private static func strangeFile(_ path: String) -> Finding {
+        Finding(
+            code: "external-file-strange", severity: .error, place: path,
+            message: "The store's external data contains something that is not a plain file: \(Path.name(of: path)).",
+            remedy: "Replace it with the file itself, or remove it. Moult follows no links and reads no pipes.")
+    }
+
+    private static func rowCounts(
+        _ snapshot: StoreSnapshot, _ layout: StoreLayout, without gaps: SchemaGaps, over connection: Connection
+    ) throws -> [String: Int64] {
+        let missing = gaps.tableNames
+        let present = StoreLayout(
+            model: layout.model, level: layout.level, entityNumbers: layout.entityNumbers,
+            tables: layout.tables.filter { !missing.contains($0.name) }, joinTables: [])
+        return try snapshot.rowCounts(in: present, over: connection)
+    }
+}
+
+/// The enums of one entity: SwiftData keeps one with raw values in a column of its own name, any other in a column for
+/// each case, of which the one in use holds its own name.
+struct EnumAudit {
+    let layout: StoreLayout
+    let connection: Connection
+    /// Whether findings have what the columns of the rows hold.
+    let withValues: Bool
+
+    /// Rows whose enum has no case, or more than one, or a text that is no case's name. Which raw values an enum has, no
+    /// model says.
+    func findings() throws -> [Finding] {
+        try layout.model.entities.flatMap { entity in
+            try entity.attributes.filter(\.isEnum).compactMap { try finding($0, of: entity) }
+        }
+    }
+
+    private func finding(_ attribute: AttributeDescription, of entity: EntityDescription) throws -> Finding? {
+        let names = attribute.leaves.map(\.name)
+        let columns = names.compactMap { layout.column(forAttribute: $0, in: entity)?.quotedName }
+        guard columns.count == names.count, !columns.isEmpty, let table = layout.table(for: entity) else { return nil }
+        let cases = attribute.elements.map(\.name)
+        let hasCases = attribute.userInfo[AttributeDescription.enumCasesKey] == cases.joined(separator: ",")
+        // How the columns of any other enum hold its case is not known.
+        guard hasCases || cases == [attribute.name] else { return nil }
+        let used = columns.map { "(\($0) IS NOT NULL)" }.joined(separator: " + ")
+        if hasCases {
+            let wrong = ["\(used) > 1"] + zip(columns, cases).map { "\($0) <> \($1.quotedLiteral)" }
+            if let fault = try finding(
+                attribute, of: entity, in: table, columns, wrong.conditions(joinedBy: "OR"), .error)
+            {
+                return fault
+            }
+        }
+        // Core Data lets it be, as after a migration that added the enum; the app's code cannot read it.
+        return attribute.isOptional
+            ? nil : try finding(attribute, of: entity, in: table, columns, "\(used) = 0", .note)
+    }
+
+    private func finding(
+        _ attribute: AttributeDescription, of entity: EntityDescription, in table: EntityTable, _ columns: [String],
+        _ fault: String, _ severity: Finding.Severity
+    ) throws -> Finding? {
+        let numbers = layout.numbers(ofEntityAndDescendants: entity).map(String.init).joined(separator: ", ")
+        let rows = "\(table.name.quotedName) WHERE Z_ENT IN (\(numbers)) AND (\(fault))"
+        guard let count = try connection.integer("SELECT count(*) FROM \(rows)"), count > 0 else { return nil }
+        var finding = Finding(
+            code: "enum-without-case", severity: severity, place: "\(entity.name).\(attribute.name)",
+            message:
+                "\(Quantity.count(count, "object of \(entity.name) has", plural: "objects of \(entity.name) have")) no "
+                + "\(severity == .error ? "valid " : "")case for \(attribute.name).",
+            remedy: "Set \(attribute.name) of these objects in the app. \(.dump) shows what is stored, and "
+                + "\(.validate, .values) prints it here.")
+        let stored = columns.map { "substr(quote(\($0)), 1, 200)" }.joined(separator: " || ', ' || ")
+        try connection.forEachRow(
+            "SELECT Z_PK, \(withValues ? stored : "NULL") FROM \(rows) ORDER BY Z_PK LIMIT \(Finding.keyLimit)"
+        ) { row in
+            finding.keys.append(row.integer(0))
+            if withValues { finding.values.append("\(row.integer(0)): \(row.text(1) ?? "NULL")") }
+        }
+        return finding
+    }
+}

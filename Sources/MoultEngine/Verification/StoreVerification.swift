@@ -1,0 +1,186 @@
+import MoultBasics
+import MoultModel
+import MoultSQLite
+import MoultStore
+import MoultVerify
+
+/// Verifies what a plan has made of a store.
+package struct StoreVerification: Sendable {
+    let plan: BoundPlan
+    private let store: String
+    /// The app's own parts of the store that stay.
+    private let kept: StoreScript.Kept
+    /// Whether code has run, which may have left required values out; no inferred mapping does.
+    private var followsCode: Bool
+    private let system: any System
+    /// The tables that the transaction has not written to; nil if all are asked.
+    private var unwritten: UnwrittenTables?
+
+    init(
+        _ plan: BoundPlan, store: String, keeping kept: StoreScript.Kept = .init(), followsCode: Bool = true,
+        system: any System
+    ) {
+        self.plan = plan
+        self.store = store
+        self.kept = kept
+        self.followsCode = followsCode
+        self.system = system
+    }
+
+    /// The verification of the new store.
+    var verification: Verification {
+        var verification = Verification { try pieces(dividedOver: $1 ? $0 : nil) }
+        verification.pages = verifyPages
+        verification.ofChanges = { connection in
+            var narrower = self
+            narrower.unwritten = try UnwrittenTables(connection, system)
+            return narrower.verification
+        }
+        return verification
+    }
+
+    /// The verification of a store that was changed in place: of its catalogue, so that the time does not grow with the
+    /// rows.
+    var verificationInPlace: Verification { Verification(verifyInPlace) }
+
+    /// The same for what code of this pass leaves: steps may change every object and no table, and what they leave is as
+    /// sound as what they found.
+    func verifySteps(_ connection: Connection, catalogueDigest: [UInt8]) throws {
+        guard try StoreSnapshot(connection).catalogueDigest == catalogueDigest else {
+            throw failure("The steps have changed the tables.", place: "sqlite_master")
+        }
+        var afterCode = self
+        afterCode.followsCode = true
+        var verification = Verification { [afterCode] connection in
+            try verifyMetadata(connection)
+            let shape = StoreShape(plan.destination, withObjects: false)
+            for check in StoreVerifier.RowCheck.allCases { try afterCode.verify(check, shape, connection) }
+        }
+        verification.pages = verifyPages
+        try verification.run(on: connection)
+    }
+
+    private func verifyInPlace(_ connection: Connection) throws {
+        let layout = try StoreLayout(actual: StoreSnapshot(connection), model: plan.target.model)
+        try refuse(layout.noticed.filter { $0.severity == .error })
+        var shape = StoreShape(plan.destination, withObjects: false)
+        shape.history = StoreShape.history(of: plan.destination)
+        try refuse(StoreVerifier(connection, shape: shape).structure())
+        try verifyMetadata(connection)
+    }
+
+    /// The expected form of the old store's rows in the new store.
+    var expectation: MigrationExpectation {
+        let all = MigrationExpectation(plan, keeping: kept.definitions.mapValues(\.columns))
+        return unwritten?.remaining(of: all) ?? all
+    }
+
+    /// The checks of the new store's rows, and those of the old store's rows that tell a new fault from an old one.
+    var questions: (new: StoreShape, old: StoreShape) {
+        let new = StoreShape(plan.destination, withObjects: false)
+        let old = StoreShape(plan.source, withObjects: false)
+        return unwritten?.remaining(of: new, old) ?? (new, old)
+    }
+
+    private func verifyMetadata(_ connection: Connection) throws {
+        let metadata = try StoreMetadata(from: connection)
+        guard metadata.hashes == VersionHashes(read: plan.target.hashes.entities),
+            metadata.uuid == plan.binding.storeUUID
+        else {
+            throw failure("The new store's metadata does not match \(plan.target.name).", place: "Z_METADATA")
+        }
+    }
+
+    // MARK: - In pieces
+
+    func verifyPages(_ connection: Connection) throws {
+        let verifier = StoreVerifier(connection, shape: StoreShape(plan.destination, withObjects: false))
+        try refuse(verifier.pages(of: unwritten?.written))
+    }
+
+    func verifyStructure(_ connection: Connection) throws {
+        let verifier = StoreVerifier(connection, shape: StoreShape(of: plan, keeping: kept))
+        try refuse(verifier.structure() + verifier.surplus(and: Self.tablesOfCoreData))
+        try verifyMetadata(connection)
+    }
+
+    private static let tablesOfCoreData = Set(StoreSnapshot.coreTables + StoreSnapshot.historyTables)
+
+    func verifyMapping(_ connection: Connection) throws {
+        try MappingVerification(plan, connection) { try externalData($0, connection) }.verify()
+    }
+
+    func verify(_ check: StoreVerifier.RowCheck, _ shape: StoreShape, _ connection: Connection) throws {
+        let found = try StoreVerifier(connection, shape: shape).rows(check) { try externalFileExists($0, connection) }
+        try refuseNew(found, by: check, over: connection)
+    }
+
+    /// A fault that the old store had is not the migration's; one more than it had is.
+    private func refuseNew(
+        _ violations: [StoreVerifier.Violation], by check: StoreVerifier.RowCheck, over connection: Connection
+    ) throws {
+        guard !violations.isEmpty else { return }
+        let verifier = StoreVerifier(connection, shape: questions.old, schema: "source", countsStrangers: true)
+        let before = try verifier.rows(check) {
+            try externalFileExists($0, connection)
+        }
+        let old = Dictionary(grouping: before, by: \.finding.code).mapValues { $0.reduce(0) { $0 + $1.count } }
+        for (code, all) in Dictionary(grouping: violations, by: \.finding.code).sorted(by: { $0.key < $1.key }) {
+            guard all.reduce(0, { $0 + $1.count }) > old[code, default: 0] else { continue }
+            if followsCode, code == "required-missing" { throw missing(all.map(\.finding)) }
+            try refuse(all.map(\.finding))
+        }
+    }
+
+    private func missing(_ findings: [Finding]) -> MigrationError {
+        MigrationError(
+            .dataConflict,
+            "The code of the migration left out required values. "
+                + findings.prefix(5).map(\.message).joined(separator: " "),
+            place: findings.first?.place ?? "",
+            remedy: "The store is unchanged. Set the values in the code, delete the objects before the change, or give "
+                + "the properties default values.")
+    }
+
+    private func refuse(_ findings: [Finding]) throws {
+        guard let first = findings.first else { return }
+        let all = findings.prefix(5).map(\.message).joined(separator: " ")
+        throw failure(all, place: first.place)
+    }
+
+    private func failure(_ message: String, place: String) -> MigrationError {
+        MigrationError(
+            .verificationFailed, "The new store failed its verification and was not committed. \(message)",
+            place: place, remedy: "The store is unchanged. Report this as a bug, with the plan.")
+    }
+
+    private func externalFileExists(_ name: String, _ connection: Connection) throws -> Bool {
+        guard Self.isPlainName(name) else { return false }
+        return try ExternalStorage(ofWorkingCopy: connection.path, of: store).holds(name, on: system)
+    }
+
+    /// The file may be one that an earlier pass has made.
+    private func externalData(_ name: String, _ connection: Connection) throws -> [UInt8]? {
+        guard Self.isPlainName(name) else { return nil }
+        return try ExternalStorage(ofWorkingCopy: connection.path, of: store).contents(of: name, on: system)
+    }
+
+    /// A reference comes from the store, which may be hostile: it names a file in the folder, and nothing else.
+    package static func isPlainName(_ name: String) -> Bool {
+        !name.isEmpty && !name.hasPrefix(".") && !name.utf8.contains(UInt8(ascii: "/")) && !name.utf8.contains(0)
+    }
+
+    package static func strangeFile(_ name: String, _ store: String) -> MigrationError {
+        MigrationError(
+            .storeCorrupted, "A value refers to a file of external data by an invalid name.", place: store,
+            remedy: MigrationError.damagedStoreRemedy, cause: name)
+    }
+
+    /// - Throws: `planStale` if the store is no longer the one that something was planned over.
+    static func requireUnchanged(_ binding: BoundPlan.Binding, of store: String, _ connection: Connection) throws {
+        guard try BoundPlan.Binding(StoreSnapshot(connection)) != binding else { return }
+        throw MigrationError(
+            .planStale, "The store is not the one for which the plan was made: its version or its tables have changed.",
+            place: store, remedy: "Make the plan again.")
+    }
+}

@@ -1,0 +1,226 @@
+/// An attribute as a model declares it.
+public struct AttributeDescription: Sendable, Hashable {
+    /// The attribute's name, unique among the entity's own and inherited properties.
+    public var name: String
+    /// The type of its values.
+    public var type: AttributeType
+    /// Whether an object without a value is valid.
+    public var isOptional: Bool
+    /// Whether no store keeps the value; a transient attribute has no column.
+    public var isTransient: Bool
+    /// The expressions that compute a derived attribute; nil for one that is stored as set.
+    public var derivation: Derivation?
+    /// The name that a model source gives the composite type of an attribute of type `composite`; compiled models and
+    /// SwiftData give none. A model fills ``elements`` from the type of that name.
+    public var compositeName: String?
+    /// The elements of an attribute of type `composite`, in order of declaration. An element may be composite itself.
+    public var elements: [AttributeDescription]
+    /// The reason why the stored form of the attribute is not known for certain; nil if Apple's own stores prove it.
+    public var uncertainty: String?
+    /// The value that new objects begin with; nil for no value.
+    public var defaultValue: AttributeValue?
+    /// Whether a large value may be kept in a file next to the store instead of the row.
+    public var allowsExternalBinaryDataStorage: Bool
+    /// Whether persistent history keeps the value of a deleted object.
+    public var preservesValueInHistoryOnDeletion: Bool
+    /// Whether CloudKit is to encrypt the value. It changes nothing in the store.
+    public var allowsCloudEncryption: Bool
+    /// The name of the transformer that turns the values of a transformable attribute into data; nil where the model
+    /// names none.
+    public var valueTransformerName: String?
+    /// The class of a transformable's value, as `customClassName` in a model file.
+    public var attributeValueClassName: String?
+    /// Nil if the model says nothing of it.
+    public var usesScalarValueType: Bool?
+    /// The indexed switch of models before 2017.
+    public var isIndexed: Bool
+    /// Whether Spotlight is to index the value. It changes nothing in the store.
+    public var isIndexedBySpotlight: Bool
+    /// Whether Core Data is to keep the value in external records too. It changes nothing in the store.
+    public var isStoredInExternalRecord: Bool
+    /// The rules a value must keep, as a model file spells them.
+    public var validation: Validation
+    /// The attribute's name in an earlier version, as `elementID` in a model file.
+    public var renamingIdentifier: String?
+    /// A text that goes into the version hash, to tell versions apart that have equal models; nil for none.
+    public var versionHashModifier: String?
+    /// Notes on the attribute, by key, mostly the app's own; no part of the version hash.
+    public var userInfo: [String: String]
+    /// Whether the attribute takes part in Sync Services, as `syncable` in a model file. It changes nothing in the
+    /// store.
+    public var isSyncable: Bool
+
+    /// An attribute, optional and stored unless told otherwise.
+    public init(
+        name: String,
+        type: AttributeType,
+        isOptional: Bool = true,
+        isTransient: Bool = false,
+        derivation: Derivation? = nil,
+        compositeName: String? = nil,
+        elements: [AttributeDescription] = [],
+        uncertainty: String? = nil,
+        defaultValue: AttributeValue? = nil,
+        allowsExternalBinaryDataStorage: Bool = false,
+        preservesValueInHistoryOnDeletion: Bool = false,
+        allowsCloudEncryption: Bool = false,
+        valueTransformerName: String? = nil,
+        attributeValueClassName: String? = nil,
+        usesScalarValueType: Bool? = nil,
+        isIndexed: Bool = false,
+        isIndexedBySpotlight: Bool = false,
+        isStoredInExternalRecord: Bool = false,
+        validation: Validation = Validation(),
+        renamingIdentifier: String? = nil,
+        versionHashModifier: String? = nil,
+        userInfo: [String: String] = [:],
+        isSyncable: Bool = true
+    ) {
+        self.name = name
+        self.type = type
+        self.isOptional = isOptional
+        self.isTransient = isTransient
+        self.derivation = derivation
+        self.compositeName = compositeName
+        self.elements = elements
+        self.uncertainty = uncertainty
+        self.defaultValue = defaultValue
+        self.allowsExternalBinaryDataStorage = allowsExternalBinaryDataStorage
+        self.preservesValueInHistoryOnDeletion = preservesValueInHistoryOnDeletion
+        self.allowsCloudEncryption = allowsCloudEncryption
+        self.valueTransformerName = valueTransformerName
+        self.attributeValueClassName = attributeValueClassName
+        self.usesScalarValueType = usesScalarValueType
+        self.isIndexed = isIndexed
+        self.isIndexedBySpotlight = isIndexedBySpotlight
+        self.isStoredInExternalRecord = isStoredInExternalRecord
+        self.validation = validation
+        self.renamingIdentifier = renamingIdentifier
+        self.versionHashModifier = versionHashModifier
+        self.userInfo = userInfo
+        self.isSyncable = isSyncable
+    }
+
+    /// Whether the attribute has a column: neither transient nor of a type that stores nothing.
+    public var isStored: Bool { !isTransient && type != .undefined }
+}
+
+extension AttributeDescription {
+    /// The two expressions of a derived attribute, in Core Data's format language.
+    public struct Derivation: Sendable, Hashable {
+        /// The expression that computes the value, such as `items.@count` or `canonical:(name)`.
+        public var expression: String
+        /// The condition that objects satisfy to count for an aggregate; nil for all of them.
+        public var filter: String?
+
+        /// An attribute that is computed by an expression; both texts are read only when they are needed.
+        public init(expression: String, filter: String? = nil) {
+            self.expression = expression
+            self.filter = filter
+        }
+    }
+
+    /// Limits on an attribute's value, kept as the text a model file holds; nil means no limit.
+    public struct Validation: Sendable, Hashable {
+        /// The least value, or the least length of a string.
+        public var minimum: String?
+        /// The greatest value, or the greatest length of a string.
+        public var maximum: String?
+        /// The pattern that the whole of a string must match.
+        public var regularExpression: String?
+        /// Further rules, which only code can give (`setValidationPredicates(_:withValidationWarnings:)`).
+        public var rules: [Rule]
+
+        /// Limits on a value, none unless given.
+        public init(
+            minimum: String? = nil, maximum: String? = nil, regularExpression: String? = nil, rules: [Rule] = []
+        ) {
+            self.minimum = minimum
+            self.maximum = maximum
+            self.regularExpression = regularExpression
+            self.rules = rules
+        }
+
+        /// A predicate over the value, in Core Data's format language, and the warning for a value that breaks it.
+        public struct Rule: Sendable, Hashable {
+            /// The condition that a value satisfies, which it calls `SELF`.
+            public var predicate: String
+            /// The warning for a value that breaks the rule.
+            public var warning: String
+
+            /// A rule, whose predicate is read only when a value is checked.
+            public init(predicate: String, warning: String) {
+                self.predicate = predicate
+                self.warning = warning
+            }
+        }
+    }
+}
+
+/// The types of attributes, with Core Data's numbers (`NSAttributeType`).
+public enum AttributeType: Int32, Sendable, Hashable, CaseIterable {
+    case undefined = 0
+    case integer16 = 100
+    case integer32 = 200
+    case integer64 = 300
+    case decimal = 400
+    case double = 500
+    case float = 600
+    case string = 700
+    case boolean = 800
+    case date = 900
+    case binary = 1000
+    case uuid = 1100
+    case uri = 1200
+    case transformable = 1800
+    case objectID = 2000
+    case composite = 2100
+
+    /// The word of a model file's `attributeType`.
+    package var name: String {
+        switch self {
+        case .undefined: "Undefined"
+        case .integer16: "Integer 16"
+        case .integer32: "Integer 32"
+        case .integer64: "Integer 64"
+        case .decimal: "Decimal"
+        case .double: "Double"
+        case .float: "Float"
+        case .string: "String"
+        case .boolean: "Boolean"
+        case .date: "Date"
+        case .binary: "Binary"
+        case .uuid: "UUID"
+        case .uri: "URI"
+        case .transformable: "Transformable"
+        case .objectID: "ObjectID"
+        case .composite: "Composite"
+        }
+    }
+
+    package init?(name: String) {
+        guard let type = Self.byName[name] else { return nil }
+        self = type
+    }
+
+    private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
+}
+
+extension [String] {
+    /// The names of stored attributes as a person calls them, in the same order: an enum of SwiftData is a composite whose
+    /// only element has the name of the attribute, so `ice.ice` is `ice`.
+    package var withoutRepetition: [String] {
+        let beginnings = Dictionary(grouping: self) { name in
+            name.split(separator: ".").dropLast().joined(separator: ".")
+        }
+        let all = Set(self)
+        return map { name in
+            let parts = name.split(separator: ".")
+            let short = parts.dropLast().joined(separator: ".")
+            guard parts.count > 1, parts[parts.count - 1] == parts[parts.count - 2], beginnings[short]?.count == 1,
+                !all.contains(short)
+            else { return name }
+            return short
+        }
+    }
+}

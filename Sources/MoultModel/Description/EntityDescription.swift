@@ -1,0 +1,167 @@
+/// An entity as a model declares it: its own properties only, inherited ones are asked of the model.
+public struct EntityDescription: Sendable, Hashable {
+    /// The entity's name, unique in the model.
+    public var name: String
+    /// The class of the entity's objects in code; nil where the model names none.
+    public var managedObjectClassName: String?
+    /// Whether the entity has no objects of its own, only those of its sub-entities.
+    public var isAbstract: Bool
+    /// The entity that this one inherits from and shares a table with; nil for a root.
+    public var superentityName: String?
+    /// Own attributes, ordered by name in byte order.
+    public var attributes: [AttributeDescription]
+    /// Own relationships, ordered by name in byte order.
+    public var relationships: [RelationshipDescription]
+    /// Own fetched properties, ordered by name in byte order.
+    public var fetchedProperties: [FetchedPropertyDescription]
+    /// Own fetch indexes, in the order of the model.
+    public var fetchIndexes: [FetchIndexDescription]
+    /// The compound indexes of models before 2017: each a list of property names.
+    public var compoundIndexes: [[String]]
+    /// Each constraint is a list of property names.
+    public var uniquenessConstraints: [[String]]
+    /// The entity's name in an earlier version, as `elementID` in a model file.
+    public var renamingIdentifier: String?
+    /// A text that goes into the version hash, to tell versions apart that have equal models; nil for none.
+    public var versionHashModifier: String?
+    /// Notes on the entity, by key, mostly the app's own; no part of the version hash.
+    public var userInfo: [String: String]
+    /// Whether the entity takes part in Sync Services, as `syncable` in a model file. It changes nothing in the store.
+    public var isSyncable: Bool
+    /// The expression that Spotlight takes an object's name from; nil for none. It changes nothing in the store.
+    public var coreSpotlightDisplayNameExpression: String?
+    /// The kind of code that Xcode generates for the class, as `codeGenerationType` in a model file (`class`,
+    /// `category`); nil for none.
+    public var codeGenerationType: String?
+
+    /// An entity; attributes, relationships and fetched properties are put in the byte order of their names.
+    public init(
+        name: String,
+        managedObjectClassName: String? = nil,
+        isAbstract: Bool = false,
+        superentityName: String? = nil,
+        attributes: [AttributeDescription] = [],
+        relationships: [RelationshipDescription] = [],
+        fetchedProperties: [FetchedPropertyDescription] = [],
+        fetchIndexes: [FetchIndexDescription] = [],
+        compoundIndexes: [[String]] = [],
+        uniquenessConstraints: [[String]] = [],
+        renamingIdentifier: String? = nil,
+        versionHashModifier: String? = nil,
+        userInfo: [String: String] = [:],
+        isSyncable: Bool = true,
+        coreSpotlightDisplayNameExpression: String? = nil,
+        codeGenerationType: String? = nil
+    ) {
+        self.name = name
+        self.managedObjectClassName = managedObjectClassName
+        self.isAbstract = isAbstract
+        self.superentityName = superentityName
+        self.attributes = attributes.inNameOrder
+        self.relationships = relationships.inNameOrder
+        self.fetchedProperties = fetchedProperties.inNameOrder
+        self.fetchIndexes = fetchIndexes
+        self.compoundIndexes = compoundIndexes
+        self.uniquenessConstraints = uniquenessConstraints
+        self.renamingIdentifier = renamingIdentifier
+        self.versionHashModifier = versionHashModifier
+        self.userInfo = userInfo
+        self.isSyncable = isSyncable
+        self.coreSpotlightDisplayNameExpression = coreSpotlightDisplayNameExpression
+        self.codeGenerationType = codeGenerationType
+    }
+
+    /// The entity's own attribute of that name; nil if it declares none.
+    public func attribute(_ name: String) -> AttributeDescription? { attributes.named(name) }
+    /// The entity's own relationship of that name; nil if it declares none.
+    public func relationship(_ name: String) -> RelationshipDescription? { relationships.named(name) }
+
+    /// Whether the entity itself has a property of that name.
+    func declares(_ name: String) -> Bool {
+        attribute(name) != nil || relationship(name) != nil || fetchedProperties.contains { $0.name == name }
+    }
+
+    /// The names of all own properties: attributes, relationships, fetched properties.
+    public var propertyNames: [String] {
+        attributes.map(\.name) + relationships.map(\.name) + fetchedProperties.map(\.name)
+    }
+}
+
+extension EntityDescription {
+    /// The entity's own properties in the byte order of their names; those it inherits are asked of the model
+    /// (``ManagedObjectModel/propertiesByName(of:)``). Set it to build an entity in code.
+    public var properties: [any PropertyDescription] {
+        get {
+            let all: [any PropertyDescription] = attributes + relationships + fetchedProperties
+            return all.sorted { $0.name.precedesInByteOrder($1.name) }
+        }
+        set {
+            attributes = newValue.compactMap { $0 as? AttributeDescription }.inNameOrder
+            relationships = newValue.compactMap { $0 as? RelationshipDescription }.inNameOrder
+            fetchedProperties = newValue.compactMap { $0 as? FetchedPropertyDescription }.inNameOrder
+        }
+    }
+
+    /// An entity whose properties are given together, as `NSEntityDescription.properties` takes them.
+    public init(
+        name: String, managedObjectClassName: String? = nil, isAbstract: Bool = false,
+        superentityName: String? = nil, properties: [any PropertyDescription]
+    ) {
+        self.init(
+            name: name, managedObjectClassName: managedObjectClassName, isAbstract: isAbstract,
+            superentityName: superentityName)
+        self.properties = properties
+    }
+}
+
+extension EntityDescription {
+    /// The same entity, whatever order its properties were given in, with defaults of the attributes' own types.
+    var inNameOrder: EntityDescription {
+        var entity = self
+        for position in attributes.indices {
+            guard let value = attributes[position].defaultValue else { continue }
+            let fitted = value.fitted(to: attributes[position].type)
+            // What is the same stays the same array, which the versions of a model share.
+            if fitted != value { entity.attributes[position].defaultValue = fitted }
+        }
+        entity.attributes = entity.attributes.inNameOrder
+        entity.relationships = relationships.inNameOrder
+        entity.fetchedProperties = fetchedProperties.inNameOrder
+        return entity
+    }
+}
+
+extension Array where Element: PropertyDescription {
+    var inNameOrder: Self {
+        let isInOrder = zip(self, dropFirst()).allSatisfy { !$1.name.precedesInByteOrder($0.name) }
+        return isInOrder ? self : sorted { $0.name.precedesInByteOrder($1.name) }
+    }
+
+    /// The property of that name: halved while the order is that of the names, as in every model; one by one where an
+    /// entity is still being put together.
+    func named(_ name: String) -> Element? {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle].name.precedesInByteOrder(name) { low = middle + 1 } else { high = middle }
+        }
+        if low < count, self[low].name == name { return self[low] }
+        return first { $0.name == name }
+    }
+}
+
+/// The members that attributes, relationships and fetched properties have in common: `NSPropertyDescription`.
+public protocol PropertyDescription: Sendable {
+    var name: String { get set }
+    var isOptional: Bool { get set }
+    /// Whether the store keeps nothing of it.
+    var isTransient: Bool { get set }
+    /// The property's name in an earlier version.
+    var renamingIdentifier: String? { get set }
+    var versionHashModifier: String? { get set }
+    var userInfo: [String: String] { get set }
+}
+
+extension AttributeDescription: PropertyDescription {}
+extension RelationshipDescription: PropertyDescription {}
+extension FetchedPropertyDescription: PropertyDescription {}

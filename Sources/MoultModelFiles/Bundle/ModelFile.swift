@@ -1,0 +1,241 @@
+import MoultBasics
+import MoultModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// One file that holds one version of a model.
+struct ModelFile: Sendable {
+    enum Form: Sendable {
+        /// `contents` of an `.xcdatamodel`.
+        case xml
+        /// `elements` of an `.xcdatamodel`, before Xcode 4.
+        case elements
+        /// A compiled `.mom`.
+        case compiled
+        /// An optimised `.omo`.
+        case optimised
+        /// Moult's own form.
+        case json
+    }
+
+    /// The version's name: the stem of the file, or of the `.xcdatamodel` folder it lies in.
+    let name: String
+    let path: String
+    let form: Form
+
+    /// - Parameter shared: the entities of the other files of a model.
+    /// - Throws: `MigrationError` with the path in its place.
+    func read(sharing shared: SharedEntities = SharedEntities()) throws -> (
+        model: ManagedObjectModel, findings: [Finding]
+    ) {
+        let bytes = try ModelFolder.bytes(at: path)
+        var findings: [Finding] = []
+        do {
+            let model = try model(of: bytes, sharing: shared, findings: &findings)
+            return (model, findings.map(inThisFile))
+        } catch var error as MigrationError {
+            error.place = place(error.place)
+            throw error
+        }
+    }
+
+    private func model(
+        of bytes: [UInt8], sharing shared: SharedEntities, findings: inout [Finding]
+    ) throws -> ManagedObjectModel {
+        switch form {
+        case .xml:
+            return try ManagedObjectModel(xmlContents: bytes, file: path, sharing: shared, findings: &findings)
+        case .compiled: return try ManagedObjectModel(compiled: bytes, findings: &findings)
+        case .optimised: return try ManagedObjectModel(optimised: bytes)
+        case .json: return try ManagedObjectModel(json: bytes, file: path, findings: &findings)
+        case .elements: return try ManagedObjectModel(elements: bytes, findings: &findings)
+        }
+    }
+
+    /// Whether it is JSON of another program, such as a package.json, which a folder of versions may have too. What is
+    /// not JSON at all is taken for a damaged model.
+    var isOtherJSON: Bool {
+        guard form == .json, let bytes = try? ModelFolder.bytes(at: path),
+            let document = try? JSONValue(parsing: bytes, place: path, code: .modelInvalid)
+        else { return false }
+        return document["model"] == nil
+    }
+
+    private func inThisFile(_ finding: Finding) -> Finding {
+        var finding = finding
+        finding.place = place(finding.place)
+        return finding
+    }
+
+    /// With the path before it, where it does not begin with it.
+    private func place(_ place: String) -> String {
+        if place.hasPrefix(path) { return place }
+        return place.isEmpty ? path : "\(path): \(place)"
+    }
+}
+
+extension ModelFile {
+    /// The model in an `.xcdatamodel` folder, or nil if it holds none.
+    init?(modelFolder path: String) {
+        let name = path.fileStem
+        let contents = path + "/contents"
+        // What cannot be read is a version all the same.
+        if ModelFolder.mayExist(contents) {
+            self.init(name: name, path: contents, form: .xml)
+        } else if ModelFolder.mayExist(path + "/elements") {
+            self.init(name: name, path: path + "/elements", form: .elements)
+        } else {
+            return nil
+        }
+    }
+
+    /// The optimised form of a version, where the `.mom` that it was made of is not at hand.
+    init(optimised path: String) { self.init(name: path.fileStem, path: path, form: .optimised) }
+
+    /// A version by the name of what lies at `path`, or nil if that is none.
+    init?(at path: String) {
+        // What else Moult keeps next to a model as JSON.
+        guard ![AnswersFile.suffix, ".rules.json"].contains(where: path.hasSuffix) else { return nil }
+        switch path.fileExtension {
+        case "xcdatamodel": self.init(modelFolder: path)
+        case "mom": self.init(name: path.fileStem, path: path, form: .compiled)
+        case "json": self.init(name: path.fileStem, path: path, form: .json)
+        default:
+            switch path.fileName {
+            case "contents": self.init(name: path.parentFolder.fileStem, path: path, form: .xml)
+            case "elements": self.init(name: path.parentFolder.fileStem, path: path, form: .elements)
+            default: return nil
+            }
+        }
+    }
+}
+
+extension String {
+    var fileName: String { split(separator: "/").last.map(String.init) ?? self }
+
+    /// The file's name without its extension; a name that begins with its only dot has none.
+    var fileStem: String { fileExtension.isEmpty ? fileName : String(fileName.dropLast(fileExtension.count + 1)) }
+
+    var fileExtension: String {
+        let parts = fileName.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count > 1, parts.count > 2 || !parts[0].isEmpty else { return "" }
+        return parts.last.map(String.init) ?? ""
+    }
+
+    var parentFolder: String {
+        guard let slash = lastIndex(of: "/") else { return "." }
+        return slash == startIndex ? "/" : String(self[..<slash])
+    }
+}
+
+/// Plain reading of the folders that models lie in.
+enum ModelFolder {
+    /// No real model comes near it; a file above it is not a model.
+    private static let greatestSize = 256 << 20
+
+    /// - Throws: `MigrationError` with code `fileNotFound` or `fileNotReadable`.
+    static func bytes(at path: String) throws -> [UInt8] {
+        // A FIFO would wait for somebody at its other end.
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            guard errno == ENOENT || errno == ENOTDIR else { throw unreadable(path) }
+            throw MigrationError(
+                .fileNotFound, "There is no file at this path.", place: path, remedy: "Check the path.")
+        }
+        defer { close(descriptor) }
+        var record = stat()
+        guard fstat(descriptor, &record) == 0 else { throw unreadable(path) }
+        guard record.st_mode & S_IFMT == S_IFREG else {
+            throw MigrationError(
+                .modelInvalid, "This is not a plain file, but for example a folder, a pipe or a device.", place: path,
+                remedy: "Give the path of a model.")
+        }
+        guard record.st_size <= greatestSize else {
+            throw MigrationError(
+                .modelInvalid, "The file is larger than any model (\(record.st_size) bytes).", place: path,
+                remedy: "Give the path of a model.")
+        }
+        return try bytes(of: descriptor, path)
+    }
+
+    private static func bytes(of descriptor: Int32, _ path: String) throws -> [UInt8] {
+        var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 1 << 16))
+        while bytes.count <= greatestSize {
+            let count = read(descriptor, &piece, piece.count)
+            if count == 0 { break }
+            if count > 0 { bytes += piece[..<count] } else if errno != EINTR { throw unreadable(path) }
+        }
+        return bytes
+    }
+
+    private static func unreadable(_ path: String) -> MigrationError {
+        MigrationError(
+            .fileNotReadable, "The file cannot be read.", place: path, remedy: "Check its permissions.",
+            cause: String(cString: strerror(errno)))
+    }
+
+    /// The full paths of what lies in a folder, in byte order.
+    static func entries(of path: String) throws -> [String] {
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: path)
+                .sorted { $0.precedesInByteOrder($1) }.map { path + "/" + $0 }
+        } catch {
+            throw MigrationError(
+                .fileNotReadable, "The folder cannot be read.", place: path, remedy: "Check its permissions.",
+                cause: "\(error)")
+        }
+    }
+
+    /// Whether something is at the path, if only a link that leads nowhere or what may not be looked at: reading it then
+    /// says why it cannot be read.
+    static func mayExist(_ path: String) -> Bool {
+        var record = stat()
+        return lstat(path, &record) == 0 || errno != ENOENT && errno != ENOTDIR
+    }
+
+    /// Whether a folder is at the path; nil if nothing is.
+    static func isFolder(_ path: String) -> Bool? {
+        // Foundation and FoundationEssentials spell their own question differently; this one they share.
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        return FileManager.default.fileExists(atPath: path + "/.")
+    }
+}
+
+/// The file next to a model that holds the recorded answers to its questions: `Forum.answers.json` for
+/// `Forum.xcdatamodeld`, `moult.answers.json` inside a plain folder of versions.
+package enum AnswersFile {
+    static let suffix = ".answers.json"
+    /// The file in a plain folder of versions.
+    package static let nameInFolder = "moult" + suffix
+
+    /// Returns the path of the file for the answers of a model, whether or not there are any.
+    package static func path(besideModelAt modelPath: String) -> String {
+        let path = modelPath.count > 1 && modelPath.hasSuffix("/") ? String(modelPath.dropLast()) : modelPath
+        let bundles = ["xcdatamodeld", "momd"]
+        let parent = path.parentFolder
+        // A single version inside its bundle has the bundle's answers.
+        if bundles.contains(parent.fileExtension) { return self.path(besideModelAt: parent) }
+        guard ModelFolder.isFolder(path) == true, !bundles.contains(path.fileExtension),
+            path.fileExtension != "xcdatamodel"
+        else {
+            let name = path.fileStem + suffix
+            return parent == "." && !path.hasPrefix("./") ? name : parent == "/" ? "/" + name : parent + "/" + name
+        }
+        let entries = (try? ModelFolder.entries(of: path)) ?? []
+        let inside = entries.filter { bundles.contains($0.fileExtension) }
+        if inside.count == 1, !entries.contains(where: { ModelFile(at: $0).map { !$0.isOtherJSON } ?? false }) {
+            return self.path(besideModelAt: inside[0])
+        }
+        return path + "/" + nameInFolder
+    }
+}

@@ -1,0 +1,279 @@
+import MoultBasics
+import MoultModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `moult.lock`: what the released versions of models were when they were released.
+///
+/// It lies in the folder that contains the bundle, and inside a plain folder of versions. Several bundles of one folder
+/// share it, each under its file name. It says of each version its name, in order, its checksum and fingerprint, and of
+/// each entity hash and fingerprint; and which version was current.
+package struct ModelLock: Sendable, Equatable {
+    package static let fileName = "moult.lock"
+
+    /// One released version.
+    package struct Version: Sendable, Equatable {
+        package var name: String
+        /// 32 bytes, as `VersionHashes.checksum`.
+        package var checksum: [UInt8]
+        /// 32 bytes, as `ModelFingerprint.bytes`.
+        package var fingerprint: [UInt8]
+        package var entities: [String: Entity]
+
+        package init(_ version: ModelVersion) {
+            let fingerprint = ModelFingerprint(of: version.model)
+            name = version.name
+            checksum = version.hashes.checksum
+            self.fingerprint = fingerprint.bytes
+            entities = version.hashes.entities.reduce(into: [:]) { entities, entry in
+                entities[entry.key] = Entity(hash: entry.value, fingerprint: fingerprint.entities[entry.key] ?? [])
+            }
+        }
+
+        init(name: String, checksum: [UInt8], fingerprint: [UInt8], entities: [String: Entity]) {
+            self.name = name
+            self.checksum = checksum
+            self.fingerprint = fingerprint
+            self.entities = entities
+        }
+    }
+
+    package struct Entity: Sendable, Equatable {
+        package var hash: [UInt8]
+        package var fingerprint: [UInt8]
+    }
+
+    /// By the bundle's file name.
+    package private(set) var models: [String: [Version]]
+    /// The name of the version that was current, by the bundle's file name; a bundle that named none is not in it.
+    package private(set) var current: [String: String]
+
+    package init() { self.init(models: [:]) }
+
+    init(models: [String: [Version]], current: [String: String] = [:]) {
+        self.models = models
+        self.current = current
+    }
+
+    /// The versions that are locked of the model at a path, in their order; nil if the lock does not speak of it.
+    package func versions(of modelPath: String) -> [Version]? { models[Self.key(of: modelPath)] }
+
+    /// The version of the model at a path that was current; nil if the lock does not say.
+    package func currentName(of modelPath: String) -> String? { current[Self.key(of: modelPath)] }
+
+    /// Pins every version of a bundle as it is now, in place of what was pinned of it.
+    ///
+    /// Whether a released version may be replaced is the caller's to ask with ``check(_:of:)``.
+    package mutating func pin(_ bundle: ModelBundle) throws {
+        let key = Self.key(of: bundle.path)
+        models[key] = try bundle.versions.concurrentMap(Version.init)
+        current[key] = bundle.currentName
+    }
+}
+
+// MARK: - Place
+
+extension ModelLock {
+    /// Returns the path of the lock file of the model at a path, whether or not there is one.
+    package static func path(besideModelAt modelPath: String) -> String {
+        isPlainFolder(modelPath) ? modelPath + "/" + fileName : folder(of: modelPath) + "/" + fileName
+    }
+
+    /// The lock file next to a model; nil if there is none.
+    ///
+    /// - Throws: `MigrationError` with code `lockFileMismatch` for a file that is no lock file.
+    package init?(besideModelAt modelPath: String) throws {
+        let path = Self.path(besideModelAt: modelPath)
+        guard ModelFolder.mayExist(path) else { return nil }
+        try self.init(json: ModelFolder.bytes(at: path), place: path)
+    }
+
+    /// The name of a model in the lock; a plain folder is `.`, wherever it lies.
+    static func key(of modelPath: String) -> String { isPlainFolder(modelPath) ? "." : modelPath.fileName }
+
+    /// Whether the model that the lock has under this name is still in the folder of another one.
+    package static func isModel(named key: String, besideModelAt modelPath: String) -> Bool {
+        key == "." || FileManager.default.fileExists(atPath: folder(of: modelPath) + "/" + key)
+    }
+
+    private static func isPlainFolder(_ path: String) -> Bool {
+        ModelFolder.isFolder(path) == true && !["xcdatamodeld", "xcdatamodel", "momd"].contains(path.fileExtension)
+    }
+
+    private static func folder(of path: String) -> String {
+        let folder = path.parentFolder
+        return folder == "/" ? "" : folder
+    }
+}
+
+extension ModelLock {
+    /// Returns the findings about what has happened to the released versions of a model since they were locked.
+    ///
+    /// - `released-version-changed` (error): its hashes are others, so that stores of it are no longer recognised.
+    /// - `released-version-changed-unhashed` (warning): something that hashes leave out differs.
+    /// - `released-version-missing` (warning), `version-not-locked` (note).
+    ///
+    /// - Parameter versions: one for each file, as in `ModelBundle.versions`.
+    package func check(_ versions: [ModelVersion], of modelPath: String) -> [Finding] {
+        guard let locked = self.versions(of: modelPath) else {
+            return [
+                Finding(
+                    code: "model-not-locked", severity: .note, place: Self.path(besideModelAt: modelPath),
+                    message: "The lock file has no entry for \(modelPath.fileName).",
+                    remedy: "Run \(.lock) when its versions are released.")
+            ]
+        }
+        let current = (try? versions.concurrentMap(Version.init)) ?? []
+        let place = Self.path(besideModelAt: modelPath)
+        let changes = locked.compactMap { released -> Finding? in
+            guard let version = current.first(where: { $0.name == released.name }) else {
+                return Self.missing(released, place: place)
+            }
+            return version == released ? nil : Self.changed(released, to: version, place: place)
+        }
+        let new = current.filter { version in !locked.contains { $0.name == version.name } }
+        return changes
+            + new.map { version in
+                Finding(
+                    code: "version-not-locked", severity: .note, place: place,
+                    message: "The version \(version.name) is not locked.",
+                    remedy: "Run \(.lock) when it is released.")
+            }
+    }
+
+    private static func missing(_ released: Version, place: String) -> Finding {
+        Finding(
+            code: "released-version-missing", severity: .warning, place: place,
+            message: "The released version \(released.name) is missing.",
+            remedy: "Restore it: stores of that version cannot be migrated without it.")
+    }
+
+    private static func changed(_ released: Version, to version: Version, place: String) -> Finding {
+        let added = version.entities.keys.filter { released.entities[$0] == nil }
+        let removed = released.entities.keys.filter { version.entities[$0] == nil }
+        let hashed = differing(released, version, \.hash)
+        let unhashed = differing(released, version, \.fingerprint).filter { !hashed.contains($0) }
+        let parts = [
+            list(hashed, "changed"), list(added, "added"), list(removed, "removed"),
+            list(unhashed, "changed in parts that the version hash does not cover"),
+        ].compactMap(\.self)
+        let what = parts.isEmpty ? "its configurations, composites or fetch requests" : parts.joined(separator: "; ")
+        let isHashed = released.checksum != version.checksum
+        return Finding(
+            code: isHashed ? "released-version-changed" : "released-version-changed-unhashed",
+            severity: isHashed ? .error : .warning, place: place,
+            message: "The released version \(released.name) differs from the locked one: \(what).",
+            remedy: isHashed
+                ? "Undo the change and make it in a new version. If this version was never released, lock it again."
+                : "Stores of that version open without a migration, so the change does not reach them: "
+                    + "make it in a new version, or lock it again.")
+    }
+
+    private static func differing(_ left: Version, _ right: Version, _ part: (Entity) -> [UInt8]) -> [String] {
+        left.entities.compactMap { name, entity in
+            guard let other = right.entities[name], part(entity) != part(other) else { return nil }
+            return name
+        }
+    }
+
+    private static func list(_ names: [String], _ what: String) -> String? {
+        names.isEmpty ? nil : "\(names.sorted { $0.precedesInByteOrder($1) }.joined(separator: ", ")) \(what)"
+    }
+}
+
+extension ModelLock {
+    private static let format = 1
+
+    /// The file's text: the same for equal locks, with one line for each entity, so that it merges well.
+    package var contents: String {
+        let models = self.models.mapValues { versions in JSONValue.array(versions.map(Self.json)) }
+        let current = JSONValue(sorted: self.current.mapValues(JSONValue.string))
+        let document: JSONValue = .object(
+            [.init("format", JSONValue(Self.format)), .init("models", JSONValue(sorted: models))]
+                + (self.current.isEmpty ? [] : [.init("current", current)]))
+        return document.indented + "\n"
+    }
+
+    private static func json(_ version: Version) -> JSONValue {
+        let entities = version.entities.mapValues {
+            JSONValue([$0.hash.base64, $0.fingerprint.base64].joined(separator: " "))
+        }
+        return .object([
+            .init("name", .string(version.name)),
+            .init("checksum", .string(version.checksum.base64)),
+            .init("fingerprint", .string(version.fingerprint.base64)),
+            .init("entities", JSONValue(sorted: entities)),
+        ])
+    }
+
+    /// - Throws: `MigrationError` with code `lockFileMismatch` for what is no lock file, or one of a newer Moult.
+    package init(json bytes: [UInt8], place: String) throws {
+        do {
+            let document = try JSONFields(
+                JSONValue(parsing: bytes, place: place, code: .lockFileMismatch), place: place)
+            let format = try document.integer("format")
+            if let format, format > Self.format { throw MigrationError.laterLock(format, place) }
+            guard format == Self.format else {
+                throw document.invalid("has a format that this version of Moult does not know")
+            }
+            var models: [String: [Version]] = [:]
+            let members = try document.object("models")
+            for name in members?.unknown([]) ?? [] {
+                models[name] = try members?.objects(name, Version.init)
+            }
+            self.init(models: models, current: try document.dictionary("current"))
+        } catch var error as MigrationError {
+            let isLater = error.code == .unsupported
+            error.code = .lockFileMismatch
+            if let line = bytes.firstLine(with: isLater ? "\"format\"" : "<<<<<<<") {
+                error.place = "\(place):\(line)"
+                if !isLater { error.message = "The lock file has an unresolved merge conflict." }
+            }
+            if isLater { throw error }
+            error.advice = "Restore the lock file from version control, or remove it and run \(.lock)."
+            throw error
+        }
+    }
+}
+
+extension [UInt8] {
+    /// The number of the first line that has a text; nil if none does.
+    fileprivate func firstLine(with text: String) -> Int? {
+        let lines = split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        return lines.firstIndex { String(decoding: $0, as: UTF8.self).contains(text) }.map { $0 + 1 }
+    }
+}
+
+extension MigrationError {
+    fileprivate static func laterLock(_ format: Int, _ place: String) -> MigrationError {
+        MigrationError(
+            .unsupported, "The lock file has format \(format), which a newer version of Moult has written.",
+            place: place, remedy: "Use a newer version of Moult.")
+    }
+}
+
+extension ModelLock.Version {
+    fileprivate init(_ fields: JSONFields) throws {
+        let entities = try fields.dictionary("entities").mapValues { text in
+            let parts = text.split(separator: " ").map { Data(base64Encoded: String($0)).map { [UInt8]($0) } }
+            guard parts.count == 2, let hash = parts[0], let fingerprint = parts[1] else {
+                throw fields.invalid("has an entity without hash and fingerprint")
+            }
+            return ModelLock.Entity(hash: hash, fingerprint: fingerprint)
+        }
+        self.init(
+            name: try fields.required("name"), checksum: try Self.bytes("checksum", of: fields),
+            fingerprint: try Self.bytes("fingerprint", of: fields), entities: entities)
+    }
+
+    private static func bytes(_ key: String, of fields: JSONFields) throws -> [UInt8] {
+        guard let data = Data(base64Encoded: try fields.required(key)) else {
+            throw fields.invalid("has a \(key) that is not base64")
+        }
+        return [UInt8](data)
+    }
+}

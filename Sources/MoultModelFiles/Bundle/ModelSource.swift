@@ -1,0 +1,278 @@
+import MoultBasics
+import MoultModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The model at a person's `--model PATH`: the files of its versions, and the marks of the current one.
+struct ModelSource {
+    /// Without a trailing slash.
+    let path: String
+    var files: [ModelFile]
+    var currentName: String?
+    /// The reason why the current version is not known although one is marked; nil otherwise.
+    var currentFault: MigrationError?
+    /// Of a `.momd`.
+    var versionInfo: VersionInfo?
+    /// The optimised forms of versions that are read from their `.mom`.
+    var optimised: [String] = []
+    var findings: [Finding] = []
+
+    /// - Throws: `MigrationError` with code `fileNotFound`, `modelNotFound` or `fileNotReadable`.
+    init(at path: String) throws {
+        let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        switch (ModelFolder.isFolder(path), path.fileExtension) {
+        case (nil, _):
+            throw MigrationError(
+                .fileNotFound, "There is nothing at the model's path.", place: path, remedy: "Check the path.")
+        case (true?, "xcdatamodel"): self = try Self.lone(path)
+        case (true?, "xcdatamodeld"): self = try Self.sourceBundle(path)
+        case (true?, "momd"): self = try Self.compiledBundle(path)
+        case (true?, _): self = try Self.folder(path)
+        case (false?, _): self = try Self.lone(path)
+        }
+        if files.count == 1 {
+            currentFault = nil
+            currentName = currentName ?? files[0].name
+        }
+        try checkNames()
+    }
+
+    private init(path: String, files: [ModelFile], currentName: String? = nil, findings: [Finding] = []) {
+        self.path = path
+        self.files = files
+        self.currentName = currentName
+        self.findings = findings
+    }
+
+    /// The names are what `--from` and `--to` say, so that each may stand for one file only.
+    private func checkNames() throws {
+        let byName = Dictionary(grouping: files, by: \.name)
+        if let twice = byName.filter({ $0.value.count > 1 }).min(by: { $0.key < $1.key }) {
+            throw MigrationError.modelInvalid(
+                "Two files give a version named \(twice.key): \(twice.value.map(\.path.fileName).joined(separator: ", ")).",
+                place: path, remedy: "Rename or remove one of them.")
+        }
+    }
+}
+
+extension ModelBundle {
+    /// Whether a model is at the path, by the names of the files there: for a message where a store is wanted.
+    package static func isModel(_ path: String) -> Bool {
+        let endings = ["xcdatamodeld", "xcdatamodel", "momd", "mom", "omo"]
+        let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        if endings.contains(path.fileExtension) { return true }
+        guard ModelFolder.isFolder(path) == true else { return (try? ModelFile(at: path)?.read()) != nil }
+        return (try? ModelFolder.entries(of: path))?.contains { endings.contains($0.fileExtension) } ?? false
+    }
+}
+
+// MARK: - The kinds of places
+
+extension ModelSource {
+    private static func lone(_ path: String) throws -> ModelSource {
+        if path.fileExtension == "omo" { return try loneOptimised(path) }
+        guard let file = ModelFile(at: path) else {
+            let what = path.fileExtension == "xcdatamodel" ? "The .xcdatamodel has no contents" : "This is not a model"
+            throw MigrationError(
+                .modelNotFound, "\(what).", place: path,
+                remedy:
+                    "Give an .xcdatamodeld, .xcdatamodel, .momd, .mom, .omo, a model as JSON, a folder of them, or a store."
+            )
+        }
+        return ModelSource(path: path, files: [file])
+    }
+
+    /// The `.mom` of the same name is read in its place, where there is one.
+    private static func loneOptimised(_ path: String) throws -> ModelSource {
+        guard let file = ModelFile(at: OptimisedModel.model(of: path)), ModelFolder.isFolder(file.path) == false else {
+            return ModelSource(path: path, files: [ModelFile(optimised: path)])
+        }
+        var source = ModelSource(path: file.path, files: [file])
+        source.optimised = [path]
+        return source
+    }
+
+    /// `.xccurrentversion` names the current version; Xcode leaves it out while there is one version only.
+    private static func sourceBundle(_ path: String) throws -> ModelSource {
+        var source = try versions(in: path)
+        let marker = path + "/.xccurrentversion"
+        guard try ModelFolder.entries(of: path).contains(marker) else { return source }
+        var name: String?
+        var cause = ""
+        do {
+            name = try PropertyList(parsing: ModelFolder.bytes(at: marker))["_XCCurrentVersionName"]?.string
+        } catch let error as MigrationError {
+            cause = error.message
+        }
+        source.mark(name?.fileStem, by: marker, cause)
+        return source
+    }
+
+    private static func compiledBundle(_ path: String) throws -> ModelSource {
+        var source = try compiledVersions(in: path)
+        let list = path + "/VersionInfo.plist"
+        do {
+            let info = try VersionInfo(parsing: ModelFolder.bytes(at: list))
+            source.versionInfo = info
+            if let name = info.currentName { source.mark(name, by: list) }
+        } catch let error as MigrationError {
+            source.findings.append(
+                Finding(
+                    code: "version-list-not-read", severity: .warning, place: list, message: error.message,
+                    remedy: "Its hashes are not compared; compile the bundle again."))
+            if error.code != .fileNotFound { source.currentFault = .currentUnknown(nil, list, cause: error.message) }
+        }
+        return source
+    }
+
+    /// Takes the version that a file marks as the current one. What cannot be read, or names no version of the bundle, is
+    /// not the same as no mark: then the newest one would be taken.
+    ///
+    /// - Parameter name: nil if it cannot be read.
+    private mutating func mark(_ name: String?, by marker: String, _ cause: String = "") {
+        currentName = name
+        guard !files.contains(where: { $0.name == name }) else { return }
+        findings.append(
+            Finding(
+                code: "current-version-missing", severity: .warning, place: marker,
+                message:
+                    "The current version that it names (\(name ?? "none that can be read")) is not in the bundle.",
+                remedy: "Choose the current version in Xcode again."))
+        currentName = nil
+        currentFault = .currentUnknown(name, marker, cause: cause)
+    }
+
+    /// A version of which there is only the optimised form is read from it; one that cannot be read is reported.
+    private static func compiledVersions(in path: String) throws -> ModelSource {
+        let entries = try ModelFolder.entries(of: path)
+        let optimised = entries.filter { $0.fileExtension == "omo" }
+        let alone = optimised.filter { !entries.contains(OptimisedModel.model(of: $0)) }
+        guard entries.contains(where: { ModelFile(at: $0) != nil }) || alone.isEmpty else {
+            return ModelSource(path: path, files: alone.map(ModelFile.init(optimised:)))
+        }
+        var source = try versions(in: path)
+        source.optimised = optimised.filter { !alone.contains($0) }
+        for file in alone.map(ModelFile.init(optimised:)) {
+            do {
+                _ = try file.read()
+                source.files.append(file)
+            } catch let error as MigrationError {
+                source.findings.append(OptimisedModel.alone(file.path, error))
+            }
+        }
+        return source
+    }
+
+    /// A plain folder of versions, or one that holds a single bundle.
+    private static func folder(_ path: String) throws -> ModelSource {
+        let entries = try ModelFolder.entries(of: path)
+        let isOfVersions = entries.contains { entry in
+            ModelFile(at: entry).map { !$0.isOtherJSON } ?? (entry.fileExtension == "omo")
+        }
+        guard !isOfVersions else { return try compiledVersions(in: path) }
+        let bundles = entries.filter { ["xcdatamodeld", "momd"].contains($0.fileExtension) }
+        switch bundles.count {
+        case 0: return try versions(in: path)
+        case 1: return try ModelSource(at: bundles[0])
+        default:
+            throw MigrationError(
+                .modelNotFound,
+                "The folder contains \(bundles.count) model bundles: \(bundles.map(\.fileName).joined(separator: ", ")).",
+                place: path, remedy: "Give the path of one of them.")
+        }
+    }
+
+    private static func versions(in path: String) throws -> ModelSource {
+        let files = try ModelFolder.entries(of: path).compactMap(ModelFile.init(at:)).filter { !$0.isOtherJSON }
+        guard !files.isEmpty else {
+            throw MigrationError(
+                .modelNotFound, "The folder contains no version of a model.", place: path,
+                remedy: "Give an .xcdatamodeld, .xcdatamodel, .momd, .mom, .omo, a model as JSON, or a folder of them.")
+        }
+        return ModelSource(path: path, files: files)
+    }
+}
+
+extension MigrationError {
+    /// - Parameter name: that of the version which is not in the bundle; nil if it cannot be read.
+    fileprivate static func currentUnknown(_ name: String?, _ marker: String, cause: String) -> MigrationError {
+        MigrationError(
+            .modelInvalid,
+            name.map { "The model's current version is \($0), which is not in the bundle." }
+                ?? "It cannot be read which version of the model is the current one.", place: marker,
+            remedy:
+                "Restore the file, or choose the current version in Xcode again. Where the version is named, as with "
+                + "\(option: .to(nil)), the file is not needed.", cause: cause.isEmpty ? nil : cause)
+    }
+}
+
+/// The contents of the `VersionInfo.plist` of a `.momd`: the current version, and the hashes that Apple's compiler
+/// computed.
+package struct VersionInfo: Sendable, Equatable {
+    package var currentName: String?
+    /// By version name.
+    package var hashes: [String: VersionHashes]
+    /// Base64 by version name; only compilers since 2023 write them.
+    package var checksums: [String: String]
+
+    /// - Throws: `MigrationError` with code `propertyListInvalid`.
+    package init(parsing bytes: [UInt8]) throws {
+        let list = try PropertyList(parsing: bytes)
+        currentName = list["NSManagedObjectModel_CurrentVersionName"]?.string
+        let hashes = list["NSManagedObjectModel_VersionHashes"]?.dictionary ?? [:]
+        self.hashes = hashes.mapValues { VersionHashes(read: ($0.dictionary ?? [:]).compactMapValues(\.data)) }
+        checksums = (list["NSManagedObjectModel_VersionChecksums"]?.dictionary ?? [:]).compactMapValues(\.string)
+    }
+
+    /// The list of versions whose hashes were computed.
+    init(hashes: [String: VersionHashes]) {
+        self.hashes = hashes
+        checksums = hashes.mapValues { $0.checksum.base64 }
+    }
+
+    /// The list as the newest compilers write it.
+    var binary: [UInt8] {
+        var entries: [String: PropertyList] = [
+            "NSManagedObjectModel_VersionHashes": .dictionary(
+                hashes.mapValues { .dictionary($0.entities.mapValues(PropertyList.data)) }),
+            "NSManagedObjectModel_VersionChecksums": .dictionary(checksums.mapValues(PropertyList.string)),
+        ]
+        if let currentName { entries["NSManagedObjectModel_CurrentVersionName"] = .string(currentName) }
+        return PropertyList.dictionary(entries).binary
+    }
+
+    /// Returns a finding for each disagreement of the list and the models next to it.
+    ///
+    /// - Parameter place: what the findings call the list.
+    func findings(against versions: [ModelVersion], place: String) -> [Finding] {
+        let missing = hashes.keys.filter { name in !versions.contains { $0.name == name } }
+        let unlisted = versions.map(\.name).filter { hashes[$0] == nil }
+        return missing.sorted().map { name in
+            Finding(
+                code: "listed-version-missing", severity: .warning, place: place,
+                message: "The list names the version \(name), whose .mom is not in the bundle.",
+                remedy: "Stores of that version cannot be migrated; add the file.")
+        }
+            + unlisted.sorted().map { name in
+                Finding(
+                    code: "version-not-listed", severity: .note, place: place,
+                    message: "The list does not name the version \(name), whose .mom is in the bundle.")
+            }
+            + versions.compactMap { mismatch(of: $0, place: place) }
+    }
+
+    private func mismatch(of version: ModelVersion, place: String) -> Finding? {
+        guard let listed = hashes[version.name], !version.hashes.isCompatible(with: listed) else { return nil }
+        let names = Set(listed.entities.keys).union(version.hashes.entities.keys)
+            .filter { listed.entities[$0] != version.hashes.entities[$0] }.sorted()
+        return Finding(
+            code: "listed-hash-differs", severity: .warning, place: place,
+            message:
+                "The hashes of \(version.name) in the list are not those of its .mom: \(names.joined(separator: ", ")).",
+            remedy: "The .mom was replaced after the list was made; compile the bundle again.")
+    }
+}

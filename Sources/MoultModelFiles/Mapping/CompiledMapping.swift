@@ -1,0 +1,241 @@
+import MoultBasics
+import MoultModel
+
+/// A mapping model as Apple's `mapc` compiles it: a `.cdm`.
+package struct CompiledMapping: Sendable {
+    /// The name that the `.cdm` has, without ending.
+    package let name: String
+    package let bytes: [UInt8]
+    package let warnings: [ModelFault]
+
+    /// Compiles an `.xcmappingmodel`.
+    ///
+    /// - Throws: `ModelFaults` for errors in the source; `fileNotFound`, `fileNotReadable`; `usage` for a `.cdm`.
+    package init(compiling path: String) throws {
+        let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        guard path.fileExtension != "cdm" else {
+            throw MigrationError(
+                .usage, "The mapping model is compiled already.", place: path, remedy: "Give its .xcmappingmodel.")
+        }
+        let file = path.fileExtension == "xcmappingmodel" ? path + "/xcmapping.xml" : path
+        do {
+            let source = try MappingModelFile(contentsOf: path)
+            name = source.name
+            bytes = try source.mapping.compiled()
+            warnings = source.findings.filter { $0.severity > .note }.map { ModelFault($0, file: file) }
+        } catch let error as MigrationError
+            where [.modelInvalid, .propertyListInvalid, .invalidPredicate, .unsupported].contains(error.code)
+        {
+            throw ModelFaults(faults: [ModelFault(error, file: file)])
+        }
+    }
+}
+
+/// Makes a mapping model of a compiled one, an archive of `NSMappingModel`.
+struct CompiledMappingReader {
+    private(set) var findings: [Finding] = []
+
+    mutating func mapping(of archive: KeyedArchive) throws(MigrationError) -> MappingModel {
+        guard let root = archive.root, root.className == "NSMappingModel",
+            let elements = root["NSEntityMappings"]?.elements
+        else {
+            throw .modelInvalid(
+                "The archive contains no mapping model.", place: archive.root?.className ?? "the archive's root",
+                remedy: "Give a compiled mapping model (.cdm).")
+        }
+        var mappings: [EntityMapping] = []
+        for element in elements { mappings.append(try entityMapping(element)) }
+        return MappingModel(mappings)
+    }
+
+    private mutating func entityMapping(_ value: KeyedArchive.Value) throws(MigrationError) -> EntityMapping {
+        guard let name = value["NSMappingName"]?.string, !name.isEmpty else {
+            throw invalid("An entity mapping has no name", "NSEntityMapping")
+        }
+        let source = value["NSSourceEntityName"]?.string
+        let destination = value["NSDestinationEntityName"]?.string
+        guard source != nil || destination != nil else {
+            throw invalid("The entity mapping has neither a source nor a destination", name)
+        }
+        let number = value["NSMappingType"]?.integer ?? 0
+        guard let type = Int(exactly: number).flatMap(EntityMappingType.init(rawValue:)) else {
+            throw invalid("The entity mapping is of the unknown type \(number)", name)
+        }
+        var mapping = EntityMapping(
+            from: source, to: destination, name: name, type: type,
+            sourcePredicate: try sourcePredicate(value["NSSourceExpression"], of: source, place: name),
+            entityMigrationPolicyClassName: value["NSEntityMigrationPolicyClassName"]?.string,
+            attributeMappings: try properties(value["NSAttributeMappings"], of: name),
+            relationshipMappings: try properties(value["NSRelationshipMappings"], of: name),
+            userInfo: userInfo(value["NSUserInfo"], place: name))
+        mapping.sourceEntityVersionHash = try hash(value["NSSourceEntityVersionHash"], place: name)
+        mapping.destinationEntityVersionHash = try hash(value["NSDestinationEntityVersionHash"], place: name)
+        return mapping
+    }
+
+    /// Reads the predicate of the fetch in a source expression; nil if it asks for all objects.
+    private func sourcePredicate(
+        _ value: KeyedArchive.Value?, of entity: String?, place: String
+    ) throws(MigrationError) -> Predicate? {
+        guard let value else { return nil }
+        guard value.className == "NSFetchRequestExpression",
+            let request = value["NSFRExpression"].flatMap({ Expression(archived: $0) }),
+            case .message(EntityMapping.fetchSelector, .variable("manager"), let arguments) = request,
+            arguments.count == 2, arguments[0] == .constant(.string(entity ?? "")),
+            case .constant(.string(let format)) = arguments[1]
+        else {
+            throw MigrationError(
+                .unsupported,
+                "The source expression of \(place) is not a fetch of its source entity: \(ArchivedExpression(value)).",
+                place: place, remedy: "Use a predicate in the mapping model to select its objects.")
+        }
+        do {
+            let predicate = try Predicate(parsing: format)
+            return predicate == .constant(true) ? nil : predicate
+        } catch {
+            throw .modelInvalid(error.message, place: "\(place): \(format): \(error.place)", remedy: error.remedy)
+        }
+    }
+
+    private mutating func properties(
+        _ value: KeyedArchive.Value?, of mapping: String
+    ) throws(MigrationError) -> [PropertyMapping] {
+        var properties: [PropertyMapping] = []
+        for element in value?.elements ?? [] {
+            guard let name = element["NSDestinationPropertyName"]?.string else {
+                throw invalid("A property mapping has no name", mapping)
+            }
+            let place = "\(mapping).\(name)"
+            guard !properties.contains(where: { $0.name == name }) else {
+                throw invalid("The property is mapped twice", place)
+            }
+            if element["NSPropertyTransforms"] != nil { report("The property transforms are not read.", place: place) }
+            let expression = try element["NSValueExpression"].map { (value) throws(MigrationError) in
+                try Expression(mapped: value, place: place)
+            }
+            properties.append(
+                PropertyMapping(name, expression, userInfo: userInfo(element["NSUserInfo"], place: place)))
+        }
+        return properties
+    }
+
+    private mutating func userInfo(_ value: KeyedArchive.Value?, place: String) -> [String: String] {
+        var userInfo: [String: String] = [:]
+        for (key, entry) in value?.entries ?? [] {
+            if let text = entry.string {
+                userInfo[key] = text
+            } else {
+                report("The user info \(key) is not a string and is not read.", place: place)
+            }
+        }
+        return userInfo
+    }
+
+    private func hash(_ value: KeyedArchive.Value?, place: String) throws(MigrationError) -> [UInt8]? {
+        guard let value else { return nil }
+        guard let bytes = value.data, bytes.count == 32 else {
+            throw invalid("A version hash does not have 32 bytes", place)
+        }
+        return bytes
+    }
+
+    private func invalid(_ what: String, _ place: String) -> MigrationError {
+        .modelInvalid(
+            "\(what).", place: place, remedy: "Compile the mapping model again from its .xcmappingmodel.")
+    }
+
+    private mutating func report(_ message: String, place: String) {
+        findings.append(
+            Finding(
+                code: "unknown-element", severity: .warning, place: place, message: message,
+                remedy: "Check whether the omitted part matters for this mapping."))
+    }
+}
+
+extension MappingModel {
+    /// The mapping model as a `.cdm` file holds it.
+    ///
+    /// - Throws: `MigrationError` with code `unsupported` for an expression without a known archived form.
+    package func compiled() throws(MigrationError) -> [UInt8] {
+        var writer = MappingArchiveWriter()
+        return try writer.archive(of: self)
+    }
+}
+
+/// Lays a mapping model out as the objects of its archive.
+private struct MappingArchiveWriter {
+    private static let null = KeyedArchive.Builder.null
+    private var builder = KeyedArchive.Builder()
+
+    mutating func archive(of mapping: MappingModel) throws(MigrationError) -> [UInt8] {
+        let root = builder.reserve()
+        var references: [PropertyList] = []
+        for entityMapping in mapping.entityMappings { references.append(try add(entityMapping)) }
+        let names = mapping.entityMappings.map(\.name)
+        let byName = builder.dictionary(Array(zip(names, references)), isMutable: true)
+        builder.fill(
+            root, classes: ["NSMappingModel", "NSObject"],
+            ["NSEntityMappings": builder.array(references), "NSEntityMappingsByName": byName])
+        return builder.archive(root: root)
+    }
+
+    private mutating func add(_ mapping: EntityMapping) throws(MigrationError) -> PropertyList {
+        let fields: [String: PropertyList] = [
+            "NSMappingName": builder.string(mapping.name),
+            "NSMappingType": .integer(Int64(mapping.type.rawValue)),
+            "NSSourceEntityName": builder.string(mapping.sourceEntityName),
+            "NSDestinationEntityName": builder.string(mapping.destinationEntityName),
+            "NSSourceEntityVersionHash": data(mapping.sourceEntityVersionHash),
+            "NSDestinationEntityVersionHash": data(mapping.destinationEntityVersionHash),
+            "NSSourceExpression": try sourceExpression(of: mapping),
+            "NSEntityMigrationPolicyClassName": builder.string(mapping.entityMigrationPolicyClassName),
+            "NSAttributeMappings": try add(mapping.attributeMappings),
+            "NSRelationshipMappings": try add(mapping.relationshipMappings),
+            "NSUserInfo": userInfo(mapping.userInfo),
+        ]
+        return builder.object(classes: ["NSEntityMapping", "NSObject"], fields)
+    }
+
+    private mutating func data(_ bytes: [UInt8]?) -> PropertyList {
+        bytes.map { builder.leaf(.data($0)) } ?? Self.null
+    }
+
+    private mutating func userInfo(_ entries: [String: String]) -> PropertyList {
+        guard !entries.isEmpty else { return Self.null }
+        let sorted = entries.sorted { $0.key.precedesInByteOrder($1.key) }
+        return builder.dictionary(sorted.map { ($0.key, builder.string($0.value)) })
+    }
+
+    /// The fetch that gives the source objects.
+    private mutating func sourceExpression(of mapping: EntityMapping) throws(MigrationError) -> PropertyList {
+        guard let entity = mapping.sourceEntityName else { return Self.null }
+        let predicate = mapping.sourcePredicate?.format ?? "TRUEPREDICATE"
+        let request = try builder.add(
+            .message(
+                EntityMapping.fetchSelector, to: .variable("manager"),
+                [.constant(.string(entity)), .constant(.string(predicate))]))
+        let context = try builder.add(.keyPath("sourceContext", of: .variable("manager")))
+        return builder.object(
+            classes: ["NSFetchRequestExpression", "NSExpression", "NSObject"],
+            [
+                "NSExpressionType": .integer(50), "NSFRExpression": request, "NSMOCExpression": context,
+                "NSCountOnlyFlag": .boolean(false),
+            ])
+    }
+
+    private mutating func add(_ properties: [PropertyMapping]) throws(MigrationError) -> PropertyList {
+        var references: [PropertyList] = []
+        for property in properties {
+            var expression = Self.null
+            if let value = property.valueExpression { expression = try builder.add(value) }
+            references.append(
+                builder.object(
+                    classes: ["NSPropertyMapping", "NSObject"],
+                    [
+                        "NSDestinationPropertyName": builder.string(property.name), "NSValueExpression": expression,
+                        "NSPropertyTransforms": Self.null, "NSUserInfo": userInfo(property.userInfo),
+                    ]))
+        }
+        return builder.array(references)
+    }
+}

@@ -1,0 +1,145 @@
+import MoultBasics
+import MoultModel
+
+// Delete rules are followed once for all objects deleted in a row: when anything that they may change is asked for.
+
+extension ObjectContext {
+    /// Deletes an object at the next save, with all that its delete rules lead to.
+    ///
+    /// A rule that denies the deletion is checked at the save, where the objects in the way may be deleted too.
+    /// - Throws: `usage` for an object of another context.
+    package func delete(_ object: Object) throws {
+        try lock.withLock {
+            guard object.kind.context === self, !object.state.contains(.detached) else {
+                throw MigrationError(
+                    .usage, "\(object.identity) is of another context, or has left its context.",
+                    place: object.identity.description,
+                    remedy: "Use this context's object(with:) for the identity of the object.")
+            }
+            guard !object.state.contains(.deleted) else { return }
+            pendingDeletions.append(object)
+            markDeleted(object)
+        }
+    }
+
+    func markDeleted(_ object: Object) {
+        recorder?.note(object)
+        object.state.insert(.deleted)
+        if !object.state.contains(.listed) {
+            object.state.insert(.listed)
+            changed.append(object)
+        }
+    }
+
+    /// Follows the delete rules of what was deleted since the last time, and ends a group of changes that can be taken
+    /// back: `processPendingChanges`.
+    package func processPendingChanges() throws {
+        try lock.withLock {
+            try settle()
+            takeChangeStep()
+        }
+    }
+
+    func settle() throws {
+        guard !pendingDeletions.isEmpty else { return }
+        var wave = pendingDeletions
+        pendingDeletions = []
+        var deleted: [Object] = []
+        do {
+            while !wave.isEmpty {
+                wave = try readForDeletion(wave)
+                deleted += wave
+                wave = try cascade(from: wave)
+            }
+        } catch {
+            // Nothing was nullified yet: the next attempt begins again.
+            pendingDeletions = deleted + wave
+            throw error
+        }
+        try nullify(deleted)
+        for object in deleted where object.state.contains(.inserted) { discard(object) }
+    }
+
+    /// Reads what following the rules takes, a query for each relationship; leaves out objects whose rows are gone.
+    private func readForDeletion(_ objects: [Object]) throws -> [Object] {
+        try fill(faultsAmong: objects)
+        let present = objects.filter { !$0.state.contains(.fault) }
+        for object in objects where object.state.contains(.fault) { discard(object) }
+        for (_, same) in Dictionary(grouping: present, by: \.entityName) {
+            guard let kind = same.first?.kind else { continue }
+            for case let link? in kind.links where link.isToMany && (link.isFollowedOnDeletion || recorder != nil) {
+                try readLists(link.name, of: same)
+            }
+        }
+        return present
+    }
+
+    private func cascade(from objects: [Object]) throws -> [Object] {
+        var next: [Object] = []
+        for object in objects {
+            for case let link? in object.kind.links where link.deleteRule == .cascade {
+                for id in object.destinationIDs(link) {
+                    let destination = try self.object(with: id)
+                    guard !destination.state.contains(.deleted) else { continue }
+                    markDeleted(destination)
+                    next.append(destination)
+                }
+            }
+        }
+        return next
+    }
+
+    /// Takes deleted objects out of the relationships of those that stay.
+    func nullify(_ deleted: [Object], followingRules: Bool = true) throws {
+        var leaving: [ObjectID: [String: Set<ObjectID>]] = [:]
+        for object in deleted {
+            let takesAll = !followingRules || object.state.contains(.inserted)
+            for case let link? in object.kind.links where takesAll || link.deleteRule == .nullify {
+                guard let inverse = link.inverseName else { continue }
+                for id in object.destinationIDs(link) {
+                    leaving[id, default: [:]][inverse, default: []].insert(object.identity)
+                }
+            }
+        }
+        let staying = try leaving.keys.map { try self.object(with: $0) }.filter { !$0.state.contains(.deleted) }
+        try fill(faultsAmong: staying)
+        for object in staying where !object.state.contains(.fault) {
+            for (name, ids) in leaving[object.identity] ?? [:] { try object.loseDestinations(ids, of: name) }
+        }
+    }
+
+    /// Has nothing to do with an object any more.
+    func discard(_ object: Object) {
+        registry[object.identity] = nil
+        assignedStores[object.identity] = nil
+        object.detach()
+        changed.removeAll { $0 === object }
+    }
+}
+
+extension RelationshipLink {
+    fileprivate var isFollowedOnDeletion: Bool {
+        deleteRule != .noAction && (deleteRule != .nullify || inverseName != nil)
+    }
+}
+
+extension Object {
+    /// The destinations that have been read.
+    func destinationIDs(_ link: RelationshipLink) -> [ObjectID] {
+        guard link.position < values.count else { return [] }
+        switch values[link.position] {
+        case .toOne(let id?)?: return [id]
+        case .toMany(let ids)?: return ids
+        default: return []
+        }
+    }
+
+    fileprivate func loseDestinations(_ ids: Set<ObjectID>, of name: String) throws {
+        guard let link = kind.links[try kind.position(of: name)] else { return }
+        if link.isToMany {
+            try exclude(ids, from: name)
+        } else if let id = try destination(link), ids.contains(id) {
+            put(.toOne(nil), at: link.position)
+        }
+    }
+}

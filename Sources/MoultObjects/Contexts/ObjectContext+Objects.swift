@@ -1,0 +1,300 @@
+import MoultBasics
+import MoultModel
+
+extension ObjectContext {
+    /// The object of that identity: the one that is held already, or a fault that nothing was read for.
+    ///
+    /// - Throws: `unknownKey` for an entity that the model has not, `objectGone` for an identity of a store that is
+    ///   not open here and for a temporary one of another context.
+    package func object(with id: ObjectID) throws -> Object {
+        try lock.withLock {
+            if let known = registry[id]?.object { return known }
+            if id.isTemporary {
+                guard let parent, parent.knows(id) else {
+                    throw MigrationError(
+                        .objectGone, "\(id) is a temporary identity of another context, or of an object that is gone.",
+                        place: id.description,
+                        remedy: "Save the object in the context in which it was inserted, and use its new identity.")
+                }
+            } else {
+                _ = try coordinator.store(of: id)
+            }
+            let object = Object(id, try kind(id.entityName))
+            register(object)
+            return object
+        }
+    }
+
+    private func knows(_ temporary: ObjectID) -> Bool {
+        registry[temporary]?.object != nil || parent?.knows(temporary) == true
+    }
+
+    /// The object of that identity, read from the store unless it is held with its values.
+    ///
+    /// - Throws: `objectGone` if there is none.
+    package func existingObject(with id: ObjectID) throws -> Object {
+        try lock.withLock {
+            try settle()
+            let object = try object(with: id)
+            try object.fire()
+            guard !object.state.contains(.deleted) else { throw object.gone("It is deleted in this context.") }
+            return object
+        }
+    }
+
+    /// The object of that identity where the context holds it.
+    package func registeredObject(for id: ObjectID) -> Object? { lock.withLock { registry[id]?.object } }
+
+    package var registeredObjects: [Object] { lock.withLock { registry.values.compactMap(\.object) } }
+
+    /// A new object with its defaults.
+    ///
+    /// - Parameter store: where it is to be saved; by default the first store that holds its entity.
+    /// - Throws: `unknownKey` for an entity that the model has not, `usage` for an abstract one.
+    package func insert(_ entityName: String, into store: ObjectStore? = nil) throws -> Object {
+        try lock.withLock {
+            let kind = try kind(entityName)
+            guard !kind.shape.entity.isAbstract else {
+                throw MigrationError(
+                    .usage, "\(entityName) is abstract: it has no objects.", place: entityName,
+                    remedy: "Insert an object of one of its sub-entities.")
+            }
+            let object = Object(new: Self.newTemporaryID(kind), kind)
+            if let store { try assign(object, to: store) }
+            register(object)
+            object.noteUpdate()
+            return object
+        }
+    }
+
+    /// Says in which store a new object is to be saved.
+    package func assign(_ object: Object, to store: ObjectStore) throws {
+        try lock.withLock {
+            guard coordinator.stores.contains(where: { $0 === store }), store.shape(of: object.entityName) != nil,
+                object.identity.isTemporary
+            else {
+                throw MigrationError(
+                    .usage, "\(object.identity) cannot be saved in \(store.path).", place: object.identity.description,
+                    remedy: "Give a new object, and a store that is open here and whose configuration has its entity.")
+            }
+            assignedStores[object.identity] = store
+        }
+    }
+
+    /// The objects of identities, in their order; those that are not held become faults of one batch.
+    func objects(with ids: [ObjectID]) throws -> [Object] {
+        let objects = try ids.map { try object(with: $0) }
+        shareBatches(objects, size: Self.batchSize)
+        return objects
+    }
+
+    /// The number of faults that are filled together unless another number is given.
+    static let batchSize = 256
+
+    func shareBatches(_ objects: [Object], size: Int) {
+        let faults = objects.filter { $0.state.contains(.fault) && $0.batch == nil }
+        guard faults.count > 1 else { return }
+        for start in stride(from: 0, to: faults.count, by: max(size, 1)) {
+            let part = faults[start..<min(start + max(size, 1), faults.count)]
+            let batch = FaultBatch(part.map(\.identity))
+            for object in part { object.batch = batch }
+        }
+    }
+
+    /// The object that a snapshot is of; one that is held with values keeps them.
+    ///
+    /// - Parameter isKnownNew: the context holds no object of that identity.
+    func adopt(_ snapshot: consuming ObjectSnapshot, isKnownNew: Bool = false) throws -> Object {
+        if !isKnownNew, let known = registry[snapshot.id]?.object {
+            if known.state.contains(.fault) { known.fill(snapshot) }
+            return known
+        }
+        let object = Object(snapshot, try kind(snapshot.id.entityName))
+        register(object)
+        return object
+    }
+
+    func register(_ object: Object) {
+        makeRoom(for: 1)
+        registrations += 1
+        registry[object.identity] = WeakReference(object)
+    }
+
+    /// Takes dead entries out rather than growing, where they are many. The entry of an object that nobody holds any
+    /// more stays until then: letting go of a hundred thousand objects at once costs nothing here.
+    func makeRoom(for count: Int) {
+        guard registry.count + count > registry.capacity else { return }
+        forgetDead()
+        if count > 1 { registry.reserveCapacity(registry.count + count) }
+    }
+
+    /// Forgets what only speed had it keep, before a fetch or a save.
+    func forgetIdle() {
+        walked.forget()
+        forgetDead(from: 4_096)
+    }
+
+    /// Takes dead entries out where they are most of the registry. Each keeps the memory of its object.
+    private func forgetDead(from least: Int = 0) {
+        let dead = kinds.values.reduce(0) { $0 + $1.deadObjects }
+        guard dead > max(least, registry.count / 2) else { return }
+        registry = registry.filter { $0.value.object != nil }
+        for kind in kinds.values { kind.deadObjects = 0 }
+    }
+
+    // MARK: - Changes
+
+    package var hasChanges: Bool { lock.withLock { changed.contains { $0.hasChanges } } }
+
+    package var insertedObjects: [Object] { changes { $0.isInserted } }
+    package var updatedObjects: [Object] { changes { $0.isUpdated } }
+    package var deletedObjects: [Object] { changes { $0.isDeleted } }
+
+    private func changes(_ isWanted: (Object) -> Bool) -> [Object] {
+        lock.withLock {
+            _ = try? settle()
+            return changed.filter(isWanted)
+        }
+    }
+
+    // MARK: - Checks
+
+    /// Checks that an object may be a destination of a relationship of another.
+    func check(_ object: Object, for link: RelationshipLink, of owner: Object, isLeaving: Bool = false) throws {
+        let place = "\(owner.entityName).\(link.name)"
+        guard object.kind.context === self, !object.state.contains(.detached) else {
+            throw MigrationError(
+                .usage, "\(place) was given an object of another context, or one that has left its context.",
+                place: place, remedy: "Use this context's object(with:) for the identity of the object.")
+        }
+        guard link.leads(to: object.entityName) else {
+            throw owner.wrongType(link.name, "It leads to \(link.destination), not to \(object.entityName).")
+        }
+        if isLeaving { return }
+        guard !object.state.contains(.deleted) else {
+            throw MigrationError(
+                .usage, "\(place) was given \(object.identity), which is deleted.", place: place,
+                remedy: "Give an existing object.")
+        }
+        if let one = object.identity.store, let other = owner.identity.store, one != other {
+            throw MigrationError(
+                .externalRelationship, "\(owner.identity) and \(object.identity) are of different stores.",
+                place: place, remedy: "Keep both in one store; keep a URI where a reference must leave it.")
+        }
+    }
+
+    /// The object of an identity with its values; nil if its row is gone.
+    func loaded(_ id: ObjectID) throws -> Object? {
+        do {
+            return try required(id)
+        } catch let error as MigrationError where error.code == .objectGone {
+            return nil
+        }
+    }
+
+    func required(_ id: ObjectID) throws -> Object {
+        let object = try object(with: id)
+        try object.fire()
+        return object
+    }
+}
+
+extension ObjectContext {
+    /// Gives new objects the identities that they will be saved under.
+    package func obtainPermanentIDs(for objects: [Object]) throws {
+        try lock.withLock {
+            var groups: [(store: ObjectStore, ids: [ObjectID])] = []
+            for object in objects where object.identity.isTemporary {
+                let store = try assignedStores[object.identity] ?? storeForNew(object)
+                if let place = groups.firstIndex(where: { $0.store === store }) {
+                    groups[place].ids.append(object.identity)
+                } else {
+                    groups.append((store, [object.identity]))
+                }
+            }
+            let root = outermost
+            for group in groups {
+                let identities = NewIdentities(
+                    try group.store.permanentIDs(for: group.ids).map { (given: $0, permanent: $1) })
+                root.give(identities)
+                root.replaceDestinations(identities)
+            }
+        }
+    }
+
+    private var outermost: ObjectContext { parent?.outermost ?? self }
+
+    private func storeForNew(_ object: Object) throws -> ObjectStore {
+        if let store = coordinator.stores(holding: object.entityName).first { return store }
+        throw coordinator.noStore(holding: object.entityName)
+    }
+
+    /// Gives objects their new identities in the place of temporary ones, here and in every child context.
+    func give(_ identities: NewIdentities) {
+        guard !identities.isEmpty else { return }
+        recorder?.noteIdentities(identities.permanent)
+        for (old, new) in identities.pairs {
+            if let entry = registry.removeValue(forKey: old) {
+                registry[new] = entry
+                entry.object?.identity = new
+            }
+            if !assignedStores.isEmpty, let store = assignedStores.removeValue(forKey: old) {
+                assignedStores[new] = store
+            }
+        }
+        for child in children.compactMap(\.object) { child.give(identities) }
+    }
+
+    /// Has relationships lead to the new identities.
+    func replaceDestinations(_ identities: NewIdentities) {
+        guard !identities.isEmpty else { return }
+        // Only a changed object can lead to one that was never saved; in a child, the change may be the parent's.
+        let holders = parent == nil ? changed : registry.values.compactMap(\.object)
+        for object in holders { object.replaceDestinations(identities) }
+        for child in children.compactMap(\.object) { child.replaceDestinations(identities) }
+    }
+}
+
+/// The permanent identities of objects that had temporary ones.
+final class NewIdentities {
+    let pairs: [(given: ObjectID, permanent: ObjectID)]
+    /// By temporary identity; made once a relationship leads to one.
+    private(set) lazy var permanent = Dictionary(pairs.lazy.map { ($0.given, $0.permanent) }) { first, _ in first }
+
+    init(_ pairs: [(given: ObjectID, permanent: ObjectID)]) {
+        self.pairs = pairs.allSatisfy(\.given.isTemporary) ? pairs : pairs.filter(\.given.isTemporary)
+    }
+
+    var isEmpty: Bool { pairs.isEmpty }
+
+    subscript(id: ObjectID) -> ObjectID? { id.isTemporary ? permanent[id] : nil }
+}
+
+extension Object {
+    fileprivate func replaceDestinations(_ identities: NewIdentities) {
+        guard !kind.relationships.isEmpty, !values.isEmpty else { return }
+        let isShared = !isPending
+        if isShared { committed = [] }
+        for position in kind.relationships {
+            if let new = Self.replaced(values[position], identities) { values[position] = new }
+            if !committed.isEmpty, let new = Self.replaced(committed[position], identities) {
+                committed[position] = new
+            }
+            if let delta = deltas[position] {
+                deltas[position] = ListDelta(
+                    added: delta.added.map { identities[$0] ?? $0 },
+                    removed: Set(delta.removed.map { identities[$0] ?? $0 }))
+            }
+        }
+        if isShared { committed = values }
+    }
+
+    private static func replaced(_ value: ObjectValue?, _ identities: NewIdentities) -> ObjectValue? {
+        switch value {
+        case .toOne(let id?)?: identities[id].map { .toOne($0) }
+        case .toMany(let ids)? where ids.contains(where: { $0.isTemporary }):
+            .toMany(ids.map { identities[$0] ?? $0 })
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,185 @@
+import MoultBasics
+import MoultModel
+
+extension ObjectContext {
+    /// Gives up every change since the last save; new objects leave the context.
+    package func rollback() {
+        lock.withLock {
+            recorder?.forget()
+            walked.forget()
+            let objects = changed
+            changed = []
+            pendingDeletions = []
+            assignedStores = [:]
+            for object in objects {
+                if object.state.contains(.inserted) {
+                    registry[object.identity] = nil
+                    object.detach()
+                } else {
+                    object.revert()
+                }
+            }
+        }
+    }
+
+    /// Forgets every object: those that somebody holds are of no use any more.
+    package func reset() {
+        lock.withLock {
+            recorder?.forget()
+            let objects = registry.values.compactMap(\.object)
+            let (unsaved, ahead) = (changed, prefetched)
+            walked.forget()
+            changed = []
+            pendingDeletions = []
+            assignedStores = [:]
+            prefetched = []
+            registry = [:]
+            for kind in kinds.values { kind.deadObjects = 0 }
+            for object in objects { object.detach() }
+            withExtendedLifetime((unsaved, ahead)) {}
+        }
+    }
+
+    /// Has an object read again what the store, or the parent, holds.
+    ///
+    /// - Parameter mergingChanges: whether what was changed here stays, property by property; otherwise it is given up,
+    ///   at both ends of relationships.
+    /// - Throws: `objectGone` if the row of an object with changes is gone.
+    package func refresh(_ object: Object, mergingChanges: Bool) throws {
+        try lock.withLock {
+            try settle()
+            guard object.kind.context === self, object.state.isDisjoint(with: [.detached, .inserted]) else { return }
+            guard object.isPending else { return object.becomeFault() }
+            guard mergingChanges else {
+                if object.state.contains(.deleted) { object.state.remove(.deleted) }
+                try withoutRecording { try object.takeBack(object.kind.relationships, in: self) }
+                object.becomeFault()
+                return
+            }
+            guard !object.state.contains(.deleted) else { return }
+            guard let stored = try source.snapshots(of: [object.identity]).first else {
+                throw object.gone("Its row is not in the store.")
+            }
+            try withoutRecording { try object.rebase(onto: stored, in: self) { _, isOurs, _ in isOurs } }
+        }
+    }
+
+    /// Reads again what the store, or the parent, holds of the unchanged objects that somebody holds. One whose row is gone
+    /// leaves the context with its values.
+    package func readUnchangedAgain() throws {
+        try lock.withLock {
+            try settle()
+            let known = registry.values.compactMap(\.object).filter {
+                !$0.isPending && $0.state.isDisjoint(with: [.fault, .detached])
+            }
+            guard !known.isEmpty else { return }
+            var gone = Dictionary(known.map { ($0.identity, $0) }) { first, _ in first }
+            for snapshot in try source.snapshots(of: known.map(\.identity)) {
+                guard let object = gone.removeValue(forKey: snapshot.id) else { continue }
+                if object.version != snapshot.version {
+                    object.becomeFault()
+                    object.fill(snapshot)
+                } else {
+                    object.forgetLists()
+                }
+            }
+            for object in gone.values { try drop(object) }
+        }
+    }
+
+    /// Refreshes every object of the context; changes stay.
+    package func refreshAll() throws {
+        try lock.withLock {
+            try settle()
+            walked.forget()
+            for object in registry.values.compactMap(\.object) { try refresh(object, mergingChanges: true) }
+        }
+    }
+
+    // MARK: - Changes of others
+
+    /// Takes in what another context, or another process, has saved; what was changed here stays, property by property.
+    package func merge(_ saved: SavedChanges) throws {
+        try lock.withLock {
+            try settle()
+            walked.forget()
+            try withoutRecording { try take(saved) }
+            for child in children.compactMap(\.object) { child.mergeIfAutomatic(saved) }
+        }
+    }
+
+    private func take(_ saved: SavedChanges) throws {
+        for id in saved.updated.union(saved.inserted) {
+            guard let object = registry[id]?.object, !(settings.keepsConflicts && object.isPending) else {
+                continue
+            }
+            object.discardPartialValues()
+            guard !object.state.contains(.fault) else { continue }
+            if object.state.contains(.deleted) {
+                // A deletion stays too, over what was saved.
+                if let stored = try source.snapshots(of: [id]).first { object.rebaseDeleted(onto: stored) }
+                continue
+            }
+            do {
+                try refresh(object, mergingChanges: true)
+            } catch let error as MigrationError where error.code == .objectGone {
+                try drop(object)
+            }
+        }
+        for id in saved.deleted {
+            guard let object = registry[id]?.object else { continue }
+            // What both deleted is no conflict.
+            let keeps = settings.keepsConflicts && object.isPending && !object.state.contains(.deleted)
+            if !keeps { try drop(object) }
+        }
+        if !saved.deleted.isEmpty { forgetDestinations(saved.deleted) }
+    }
+
+    func mergeIfAutomatic(_ saved: SavedChanges) {
+        // An error while reading leaves objects as they were, to be read when they are asked for.
+        if automaticallyMergesChangesFromParent { try? merge(saved) }
+    }
+
+    func mergeElsewhere(_ saved: SavedChanges) {
+        guard !saved.isEmpty else { return }
+        for other in coordinator.liveContexts where other !== self { other.mergeIfAutomatic(saved) }
+        for child in children.compactMap(\.object) { child.mergeIfAutomatic(saved) }
+    }
+
+    /// Lets an object go whose row is gone, out of the relationships of those that have changes too.
+    func drop(_ object: Object) throws {
+        if !object.state.contains(.fault) {
+            for case let link? in object.kind.links {
+                guard let inverse = link.inverseName else { continue }
+                for case let other? in object.destinationIDs(link).map({ registry[$0]?.object })
+                where !other.state.contains(.fault) && other.isPending && !other.state.contains(.deleted) {
+                    try other.unlink(object.identity, from: inverse, in: self)
+                }
+            }
+        }
+        discard(object)
+    }
+
+    /// Has unchanged objects that lead to deleted ones read their relationships again.
+    private func forgetDestinations(_ deleted: Set<ObjectID>) {
+        for object in registry.values.compactMap(\.object) where !object.isPending {
+            object.discardPartialValues()
+            if object.state.contains(.fault) { continue }
+            let leads = object.kind.links.contains { link in
+                link.map { object.destinationIDs($0).contains(where: deleted.contains) } ?? false
+            }
+            if leads { object.becomeFault() }
+        }
+    }
+}
+
+extension Object {
+    /// Has the lists of an unchanged object read again when they are asked for.
+    fileprivate func forgetLists() {
+        committed = []
+        for case let link? in kind.links where link.isToMany && !kind.transient.contains(link.position) {
+            values[link.position] = nil
+        }
+        committed = values
+    }
+}

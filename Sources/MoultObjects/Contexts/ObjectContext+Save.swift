@@ -1,0 +1,311 @@
+import MoultBasics
+import MoultModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension ObjectContext {
+    /// Saves every change: into the stores, each in one transaction, or into the parent context.
+    ///
+    /// All objects of all stores are validated before anything is written. Where several stores are written and a
+    /// later one fails, what the earlier ones took stays saved.
+    /// - Throws: ``ValidationErrors`` with all rules that are broken, ``MergeConflictError`` where the policy is to say
+    ///   so; after any error the changes are still there.
+    /// - Returns: what was written.
+    @discardableResult package func save() throws -> SavedChanges {
+        let saved = try lock.withLock { () throws -> (SavedChanges, [SaveObservers.Observer]) in
+            try settle()
+            forgetIdle()
+            forgetUnchanged()
+            guard !changed.isEmpty else { return (SavedChanges(), []) }
+            try validate()
+            guard let parent else {
+                let saved = try withoutRecording { try saveToStores() }
+                mergeElsewhere(saved)
+                return (saved, observers.bodies + coordinator.saveObservers)
+            }
+            let saved = try withoutRecording { try save(into: parent) }
+            for other in parent.children.compactMap(\.object) where other !== self { other.mergeIfAutomatic(saved) }
+            return (saved, observers.bodies)
+        }
+        if !saved.0.isEmpty { for observer in saved.1 { observer(saved.0) } }
+        return saved.0
+    }
+
+    /// Calls `observer` after every save of this context, outside the lock.
+    ///
+    /// - Returns: the number to stop it by.
+    package func observeSaves(_ observer: @escaping @Sendable (SavedChanges) -> Void) -> Int {
+        lock.withLock { observers.add(observer) }
+    }
+
+    package func stopObserving(_ number: Int) { lock.withLock { observers.remove(number) } }
+
+    /// Lets go of objects that have no changes any more.
+    private func forgetUnchanged() {
+        // Objects leave a list that nothing finds in the meantime.
+        var objects = changed
+        changed = []
+        objects.removeAll { object in
+            if object.isPending { return false }
+            object.state.remove(.listed)
+            return true
+        }
+        changed = objects
+    }
+
+    private func validate() throws {
+        var found: [ValidationErrors.Violation] = []
+        for object in changed {
+            if object.state.contains(.deleted) {
+                found += try object.denials()
+            } else {
+                found += try object.violations()
+            }
+        }
+        if !found.isEmpty { throw ValidationErrors(violations: found) }
+    }
+
+    // MARK: - Stores
+
+    private func saveToStores() throws -> SavedChanges {
+        var saved = SavedChanges()
+        var attempts = 0
+        while let part = try nextStore() {
+            do {
+                let handOver = part.store.owner.map { owner in
+                    { try owner.save(part.objects, areWritten: part.isUpdated, of: self) }
+                }
+                let outcome = try part.store.save(part.changes, handingOver: handOver)
+                part.store.owner?.didSave()
+                saved.transactions[part.store.identifier] = part.store.history?.transaction
+                try finish(part, outcome, &saved)
+            } catch let conflicts as SaveConflicts {
+                attempts += 1
+                // A store that others write all the time may conflict again and again.
+                guard resolves(conflicts.conflicts), attempts < 16 else { throw conflictError(conflicts.conflicts) }
+                try resolve(conflicts.conflicts)
+                try settle()
+                forgetUnchanged()
+                try validate()
+            }
+        }
+        return saved
+    }
+
+    private struct StorePart {
+        let store: ObjectStore
+        let objects: [Object]
+        let changes: ObjectChanges
+        /// Whether each of the objects is among the updates, in their order.
+        let isUpdated: [Bool]
+    }
+
+    /// Returns the changes that the next store has to write; nil when all is saved.
+    private func nextStore() throws -> StorePart? {
+        while let first = changed.first {
+            let store = try store(for: first)
+            let isOnly = coordinator.stores.count == 1
+            let objects = isOnly ? changed : try changed.filter { try self.store(for: $0) === store }
+            if !isOnly { try checkStores(of: objects, store) }
+            let (changes, isUpdated) = changes(of: objects)
+            if !changes.inserted.isEmpty || !changes.updated.isEmpty || !changes.deleted.isEmpty {
+                return StorePart(store: store, objects: objects, changes: changes, isUpdated: isUpdated)
+            }
+            for object in objects { object.commit() }
+            forgetUnchanged()
+        }
+        return nil
+    }
+
+    private func store(for object: Object) throws -> ObjectStore {
+        if let assigned = assignedStores[object.identity] { return assigned }
+        if !object.identity.isTemporary { return try coordinator.store(of: object.identity) }
+        if let store = coordinator.stores.first(where: { $0.shape(of: object.entityName) != nil }) { return store }
+        throw coordinator.noStore(holding: object.entityName)
+    }
+
+    /// No relationship may lead from one store into another.
+    private func checkStores(of objects: [Object], _ store: ObjectStore) throws {
+        for object in objects where !object.state.contains(.deleted) {
+            for case let link? in object.kind.links {
+                for id in object.destinationIDs(link) {
+                    guard let other = registry[id]?.object, try self.store(for: other) !== store else { continue }
+                    throw MigrationError(
+                        .externalRelationship,
+                        "\(object.entityName).\(link.name) leads from \(object.identity) to \(id) of another store.",
+                        place: object.identity.description,
+                        remedy: "Assign both to one store, or keep a URI where a reference must leave it.")
+                }
+            }
+        }
+    }
+
+    private func changes(of objects: [Object]) -> (ObjectChanges, isUpdated: [Bool]) {
+        var changes = ObjectChanges()
+        var isUpdated = [Bool](repeating: false, count: objects.count)
+        changes.author = transactionAuthor
+        changes.contextName = name
+        changes.inserted.reserveCapacity(objects.count)
+        changes.updated.reserveCapacity(objects.count)
+        for (place, object) in objects.enumerated() {
+            if object.state.contains(.deleted) {
+                changes.deleted.append(.init(id: object.identity, version: object.version))
+            } else if object.state.contains(.inserted) {
+                changes.inserted.append(.init(id: object.identity, values: object.insertedValues))
+            } else {
+                let values = object.updatedValues
+                if values.isEmpty { continue }
+                changes.updated.append(.init(id: object.identity, version: object.version, values: .positioned(values)))
+                isUpdated[place] = true
+            }
+        }
+        return (changes, isUpdated)
+    }
+
+    private func finish(_ part: StorePart, _ outcome: SaveOutcome, _ saved: inout SavedChanges) throws {
+        let objects = part.objects
+        let identities = NewIdentities(outcome.inserted)
+        give(identities)
+        var fresh: [Object] = []
+        saved.inserted.reserveCapacity(saved.inserted.count + part.changes.inserted.count)
+        saved.updated.reserveCapacity(saved.updated.count + part.changes.updated.count)
+        var updates = outcome.updated.makeIterator()
+        for (object, isUpdated) in zip(objects, part.isUpdated) {
+            let update = isUpdated ? updates.next() : nil
+            if object.state.contains(.deleted) { continue }
+            if object.state.contains(.inserted) {
+                saved.inserted.insert(object.identity)
+                object.version = 1
+            } else if isUpdated {
+                saved.updated.insert(object.identity)
+                object.version = update?.version ?? object.version
+            } else {
+                if object.differsFromStore { saved.updated.insert(object.identity) }
+                object.version = outcome.touched[object.identity] ?? object.version
+            }
+            object.commit()
+            if !object.kind.derived.isEmpty { fresh.append(object) }
+        }
+        replaceDestinations(identities)
+        for object in objects where object.state.contains(.deleted) {
+            saved.deleted.insert(object.identity)
+            forgetLists(with: object)
+            registry[object.identity] = nil
+            object.detach()
+        }
+        forgetDerived(of: fresh)
+        readAgain(outcome)
+        if !assignedStores.isEmpty { for object in objects { assignedStores[object.identity] = nil } }
+        forgetUnchanged()
+    }
+
+    /// Objects that the store changed without being told to are read when they are asked for.
+    private func readAgain(_ outcome: SaveOutcome) {
+        for id in outcome.recomputed {
+            guard let object = registry[id]?.object, object.state.isDisjoint(with: [.fault, .detached]) else {
+                continue
+            }
+            if object.isPending {
+                // Another store's turn is still to come.
+                if let version = outcome.touched[id] { object.version = version }
+            } else if outcome.touched[id].map({ $0 != object.version }) == true {
+                object.becomeFault()
+            } else {
+                forgetDerived(of: [object])
+            }
+        }
+    }
+
+    /// Forgets the values that the store computed. They are read when they are asked for, of all these objects
+    /// together.
+    private func forgetDerived(of objects: [Object]) {
+        let objects = objects.filter { $0.state.isDisjoint(with: [.fault, .detached]) }
+        guard !objects.isEmpty else { return }
+        for start in stride(from: 0, to: objects.count, by: Self.batchSize) {
+            let part = objects[start..<min(start + Self.batchSize, objects.count)]
+            let batch = FaultBatch(part.map(\.identity))
+            for object in part {
+                let isShared = !object.isPending
+                if isShared { object.committed = [] }
+                for position in object.kind.derived { object.values[position] = nil }
+                if isShared { object.committed = object.values }
+                object.batch = batch
+            }
+        }
+    }
+
+    /// A rule of no action leaves a deleted object in lists that the store does not have it in.
+    private func forgetLists(with object: Object) {
+        for case let link? in object.kind.links where link.deleteRule == .noAction {
+            guard let inverse = link.inverseName else { continue }
+            for case let other? in object.destinationIDs(link).map({ registry[$0]?.object }) {
+                guard let place = other.shape.position(of: inverse), other.kind.links[place]?.isToMany == true,
+                    place < other.values.count, !other.isPending
+                else { continue }
+                other.committed = []
+                other.values[place] = nil
+                other.committed = other.values
+            }
+        }
+    }
+}
+
+extension Object {
+    /// Whether the next save has to look at it.
+    var isPending: Bool {
+        !state.contains(.detached) && !state.isDisjoint(with: [.inserted, .updated, .deleted])
+    }
+
+    /// The values that a save writes of a new object. A list that the other end keeps is written there.
+    fileprivate var insertedValues: [ObjectValue?] {
+        guard !kind.keptByInverse.isEmpty else { return values.list }
+        var result = values.list
+        for position in kind.keptByInverse { result[position] = nil }
+        return result
+    }
+
+    /// The values that a save writes of a changed object. A list that the other end keeps is written there.
+    fileprivate var updatedValues: [(position: Int, value: ObjectValue)] { changedPositions(kind.ownPersistent) }
+
+    /// Whether anything of it differs from the store.
+    fileprivate var differsFromStore: Bool { !deltas.isEmpty || !changedPositions(kind.persistent).isEmpty }
+}
+
+/// The changes that one save wrote, by permanent identity, as `NSManagedObjectContextDidSave` carries them.
+package struct SavedChanges: Sendable, Hashable {
+    package var inserted: Set<ObjectID> = []
+    package var updated: Set<ObjectID> = []
+    package var deleted: Set<ObjectID> = []
+    /// The numbers of the transactions in the history of the stores, by the stores' identifiers.
+    package var transactions: [UUID: Int64] = [:]
+
+    package init(inserted: Set<ObjectID> = [], updated: Set<ObjectID> = [], deleted: Set<ObjectID> = []) {
+        self.inserted = inserted
+        self.updated = updated
+        self.deleted = deleted
+    }
+
+    package var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
+}
+
+/// Whom to tell of saves; one that is told by number leaves by the same number.
+struct SaveObservers {
+    typealias Observer = @Sendable (SavedChanges) -> Void
+
+    private var observers: [(number: Int, body: Observer)] = []
+    private var next = 0
+
+    mutating func add(_ body: @escaping Observer) -> Int {
+        next += 1
+        observers.append((next, body))
+        return next
+    }
+
+    mutating func remove(_ number: Int) { observers.removeAll { $0.number == number } }
+
+    var bodies: [Observer] { observers.map(\.body) }
+}

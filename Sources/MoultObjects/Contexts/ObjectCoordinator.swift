@@ -1,0 +1,288 @@
+import MoultBasics
+import MoultModel
+import MoultStore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A model and the open stores that hold its objects: `NSPersistentStoreCoordinator`.
+///
+/// One lock serves it, every context over it and all their objects, so that each may be used from any thread.
+package final class ObjectCoordinator: @unchecked Sendable {
+    package let model: ManagedObjectModel
+    package let lock = RecursiveLock()
+    private var openStores: [ObjectStore] = []
+    /// The stores that were closed for a migration.
+    private var retiredStores: [ObjectStore] = []
+    private var shapes: [String: EntityShape] = [:]
+    private var observers = SaveObservers()
+    private var contexts: [WeakReference<ObjectContext>] = []
+    /// Records what code reads; nil if that is not asked for.
+    package let reads: PropertyReads?
+
+    package init(model: ManagedObjectModel, noting reads: PropertyReads? = nil) {
+        self.model = model
+        self.reads = reads
+    }
+
+    package var stores: [ObjectStore] { lock.withLock { openStores } }
+
+    /// The open stores.
+    ///
+    /// - Throws: `storeAhead` if one was closed for a migration.
+    package func usableStores() throws -> [ObjectStore] {
+        try lock.withLock {
+            if let store = retiredStores.first { throw MigrationError.retired(store) }
+            return openStores
+        }
+    }
+
+    /// The shape that all objects of an entity have; nil for an entity that the model has not.
+    package func shape(of entityName: String) -> EntityShape? {
+        lock.withLock {
+            if let known = shapes[entityName] { return known }
+            guard let entity = model.entity(entityName) else { return nil }
+            let shape = EntityShape(entity, in: model)
+            shapes[entityName] = shape
+            return shape
+        }
+    }
+
+    /// Adds an open store, which is used by nobody else from now on.
+    ///
+    /// - Throws: `usage` if a store of the same identifier is there already, or one of another model.
+    package func add(_ store: ObjectStore) throws {
+        try lock.withLock {
+            guard self.store(store.identifier) == nil else {
+                throw MigrationError(
+                    .usage, "The store \(store.identifier.uuidString) is already open.", place: store.path,
+                    remedy: "Use the open one. A copy of it needs its own identifier.")
+            }
+            for entity in store.model == model ? [] : store.model.entities {
+                guard let shape = store.shape(of: entity.name) else { continue }
+                guard shape.properties.map(\.name) == self.shape(of: entity.name)?.properties.map(\.name) else {
+                    throw MigrationError(
+                        .usage, "The store was opened with another model: its \(entity.name) differs.",
+                        place: store.path, remedy: "Open it with the coordinator's model.")
+                }
+            }
+            openStores.append(store)
+            store.coordinator = self
+        }
+    }
+
+    /// Takes a store away; objects of it that are not faults keep their values and cannot be saved.
+    package func remove(_ store: ObjectStore) throws {
+        try lock.withLock {
+            if retiredStores.contains(where: { $0 === store }) { return }
+            guard openStores.contains(where: { $0 === store }) else {
+                throw MigrationError(
+                    .usage, "The store \(store.path) belongs to another coordinator.", place: store.path,
+                    remedy: "Remove it from the coordinator to which it was added.")
+            }
+            openStores.removeAll { $0 === store }
+            store.coordinator = nil
+        }
+    }
+
+    /// Whether no context over the stores has anything to save, and none is at work in this one.
+    package func canRetire(_ store: ObjectStore) -> Bool {
+        lock.withLock { !store.connection.isInTransaction && !liveContexts.contains(where: \.holdsChanges) }
+    }
+
+    /// Closes a store that this process is about to migrate. Objects of it keep the values that were read; whatever else
+    /// is asked of them throws `storeAhead`.
+    ///
+    /// - Returns: false, and nothing is done, where unsaved changes would be lost.
+    package func retire(_ store: ObjectStore) -> Bool {
+        lock.withLock {
+            guard canRetire(store) else { return false }
+            openStores.removeAll { $0 === store }
+            retiredStores.append(store)
+            store.close()
+            return true
+        }
+    }
+
+    package func store(_ identifier: UUID) -> ObjectStore? {
+        lock.withLock { openStores.first { $0.identifier == identifier } }
+    }
+
+    /// The stores that hold objects of an entity, in the order they were added.
+    package func stores(holding entityName: String) -> [ObjectStore] {
+        lock.withLock { openStores.filter { $0.shape(of: entityName) != nil } }
+    }
+
+    // MARK: - Saves
+
+    /// Calls `observer` after every save of a context that writes to a store, outside the lock.
+    ///
+    /// - Returns: the number to stop it by.
+    package func observeSaves(_ observer: @escaping @Sendable (SavedChanges) -> Void) -> Int {
+        lock.withLock { observers.add(observer) }
+    }
+
+    package func stopObserving(_ number: Int) { lock.withLock { observers.remove(number) } }
+
+    var saveObservers: [SaveObservers.Observer] { observers.bodies }
+
+    func register(_ context: ObjectContext) {
+        lock.withLock {
+            contexts.removeAll { $0.object == nil }
+            contexts.append(WeakReference(context))
+        }
+    }
+
+    /// The contexts that stand directly on the stores.
+    var liveContexts: [ObjectContext] { contexts.compactMap(\.object) }
+}
+
+extension ObjectContext {
+    /// Whether it, or a context over it, has anything to save.
+    fileprivate var holdsChanges: Bool { hasChanges || children.contains { $0.object?.holdsChanges ?? false } }
+}
+
+extension MigrationError {
+    fileprivate static func retired(_ store: ObjectStore) -> MigrationError {
+        MigrationError(
+            .storeAhead,
+            "The store was closed here, because this process has opened it with another version of the model.",
+            place: store.path,
+            remedy: "Use the container that was made last, and fetch the objects again.")
+    }
+}
+
+// MARK: - Reading
+
+extension ObjectCoordinator: ObjectSource {
+    func snapshots(of ids: [ObjectID]) throws -> [ObjectSnapshot] {
+        try byStore(ids).flatMap { store, ids in try store.snapshots(of: ids) }
+    }
+
+    func destinations(of relationship: String, owners: [ObjectID]) throws -> [ObjectID: [ObjectID]] {
+        var result: [ObjectID: [ObjectID]] = [:]
+        for (store, ids) in try byStore(owners) {
+            let found = try store.destinations(of: relationship, owners: ids)
+            if result.isEmpty { result = found } else { result.merge(found) { first, _ in first } }
+        }
+        return result
+    }
+
+    func isSpread(over entityName: String) -> Bool { stores(holding: entityName).count > 1 }
+
+    func fetchIDs(_ fetch: ObjectFetch) throws -> [ObjectID] {
+        try storesToFetch(fetch).flatMap { try $0.fetchIDs(fetch) }
+    }
+
+    func fetchSnapshots(_ fetch: ObjectFetch) throws -> [ObjectSnapshot] {
+        let stores = try storesToFetch(fetch)
+        // What one store finds is not copied.
+        guard stores.count > 1 else { return try stores.first?.fetchSnapshots(fetch) ?? [] }
+        return try stores.flatMap { try $0.fetchSnapshots(fetch) }
+    }
+
+    func count(_ fetch: ObjectFetch) throws -> Int {
+        try storesToFetch(fetch).reduce(0) { $0 + (try $1.count(fetch)) }
+    }
+
+    /// Dictionary results, of what is saved only.
+    func fetchRows(_ fetch: ObjectFetch) throws -> [[String: ExpressionValue]] {
+        let stores = try storesToFetch(fetch)
+        guard stores.count > 1 else { return try stores.first?.fetchRows(fetch) ?? [] }
+        throw MigrationError(
+            .unsupported, "\(fetch.entityName) is in \(stores.count) stores, whose rows cannot be combined.",
+            place: fetch.entityName, remedy: "Fetch objects, or fetch from each store separately.")
+    }
+
+    /// - Throws: `unknownKey` for an entity that the model has not, `usage` if no store is open for it.
+    private func storesToFetch(_ fetch: ObjectFetch) throws -> [ObjectStore] {
+        guard model.entity(fetch.entityName) != nil else { throw noEntity(fetch.entityName) }
+        let stores = stores(holding: fetch.entityName)
+        guard stores.isEmpty else { return stores }
+        throw noStore(holding: fetch.entityName)
+    }
+
+    /// Returns the error that says why no store is open that holds objects of an entity.
+    package func noStore(holding entityName: String) -> MigrationError {
+        let retired = lock.withLock { retiredStores.first { $0.shape(of: entityName) != nil } }
+        return retired.map(MigrationError.retired)
+            ?? MigrationError(
+                .usage, "No open store contains \(entityName).", place: entityName,
+                remedy: "Add a store whose configuration has the entity.")
+    }
+
+    func noEntity(_ name: String) -> MigrationError {
+        MigrationError(
+            .unknownKey, "The model has no entity \(name).", place: name,
+            remedy: "Use one of: \(model.entities.map(\.name).joined(separator: ", ")).")
+    }
+
+    /// - Throws: `usage` for an object of a store that is not open here; `storeAhead` if it was closed for a migration.
+    private func byStore(_ ids: [ObjectID]) throws -> [(ObjectStore, [ObjectID])] {
+        if openStores.count == 1, let only = openStores.first,
+            ids.allSatisfy({ $0.store == only.identifier })
+        {
+            return [(only, ids)]
+        }
+        var groups: [(ObjectStore, [ObjectID])] = []
+        for id in ids where !id.isTemporary {
+            if let place = groups.firstIndex(where: { $0.0.identifier == id.store }) {
+                groups[place].1.append(id)
+            } else {
+                groups.append((try store(of: id), [id]))
+            }
+        }
+        return groups
+    }
+
+    func store(of id: ObjectID) throws -> ObjectStore {
+        if let store = openStores.first(where: { $0.identifier == id.store }) { return store }
+        if let store = retiredStores.first(where: { $0.identifier == id.store }) { throw MigrationError.retired(store) }
+        throw MigrationError(
+            .objectGone, "\(id) is of a store that is not open here.", place: id.description,
+            remedy: "Add its store, or use the context that the object came from.")
+    }
+}
+
+/// The source that a context reads from: the stores, or a parent context with what it has not saved.
+protocol ObjectSource: AnyObject {
+    /// The states of objects; those that are gone are left out.
+    func snapshots(of ids: [ObjectID]) throws -> [ObjectSnapshot]
+    func destinations(of relationship: String, owners: [ObjectID]) throws -> [ObjectID: [ObjectID]]
+    /// Whether more than one store answers a fetch, so that its results are not in one order.
+    func isSpread(over entityName: String) -> Bool
+    func fetchIDs(_ fetch: ObjectFetch) throws -> [ObjectID]
+    func fetchSnapshots(_ fetch: ObjectFetch) throws -> [ObjectSnapshot]
+    func count(_ fetch: ObjectFetch) throws -> Int
+}
+
+extension ObjectCoordinator {
+    /// Returns the kind of value that the store holds of an attribute or a to-one relationship, such as `a text` or
+    /// `NULL`: for errors, which never have the value itself. Nil if that cannot be found out.
+    package func storedKind(_ property: String, of id: ObjectID) -> String? {
+        lock.withLock { try? store(of: id).storedKind(property, of: id) }
+    }
+}
+
+extension ObjectStore {
+    fileprivate func storedKind(_ property: String, of id: ObjectID) throws -> String? {
+        let entity = try columns(of: id.entityName)
+        guard let position = entity.shape.position(of: property) else { return nil }
+        let column: String
+        switch entity.places[position] {
+        case .attribute(let name, _), .toOne(let name, _, _): column = name.quotedName
+        case .none, .toMany: return nil
+        }
+        let kind =
+            "CASE typeof(\(column)) WHEN 'null' THEN 'NULL' WHEN 'text' THEN 'a text' WHEN 'integer' THEN 'an integer' "
+            + "WHEN 'real' THEN 'a real number' ELSE 'a blob of ' || length(\(column)) || ' bytes' END"
+        return try reading {
+            try connection.rows(
+                "SELECT \(kind) FROM \(entity.table.quotedName) WHERE Z_PK = ?", [.integer(id.key)]
+            ) { $0.text(0) }.first ?? nil
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import MoultBasics
+import MoultModel
+import MoultPlan
+
+/// The code of an app that its migrations call, by the names that mapping models and plans give it.
+///
+/// An app's own tool hands one to the command line; the library takes one with its options. A plan holds names only,
+/// so that it stays a value: a program without the code can read it, and refuses to run it.
+public struct MigrationRegistry: Sendable {
+    /// The code of custom stages and of the steps of a version, by name.
+    package var steps: [String: StepCode] = [:]
+    /// Mapping models and stages to take instead of what is inferred.
+    package var stages: [RegisteredStage] = []
+    /// Mapping models made in code, whose versions are looked up by name.
+    package var mappings: [RegisteredMapping] = []
+    /// The factories of the migration policies that mapping models name; each makes one object for every run.
+    public var policies: [String: @Sendable () -> EntityMigrationPolicy] = [:]
+    /// Gives the versions of the app's model, for an app's own tool that is called without `--model`; nil if the
+    /// command line has to name the model. Asked for only by a verb that needs them.
+    public var models: (@Sendable () throws -> ModelVersions)?
+    /// The rules that the data must satisfy before and after a migration and after steps that are named.
+    public var rules: [ValidationRule] = []
+    /// The accepted losses: data that a stage may lose although both versions have it and none of its code has read it.
+    public var acceptedLosses = AcceptedLosses.none
+    /// Whether the fixes of the rules are applied in a migration; without it rules only find.
+    public var appliesFixes = false
+    /// Whether fixes may put more than a quarter of an entity's objects into the quarantine.
+    public var allowsLargeQuarantine = false
+
+    /// The plan whose versions these are, for rules that judge it, also where it has faults; nil if there is none.
+    package var plan: PlanOutline?
+
+    /// Registers what makes a migration policy.
+    ///
+    /// - Parameter name: the class name that the mapping model gives, such as `App.Post2ToPost3MigrationPolicy`.
+    public mutating func register(
+        policy make: @escaping @Sendable () -> EntityMigrationPolicy, named name: String
+    ) { policies[name] = make }
+
+    /// - Parameter models: such as `{ try ModelVersions(contentsOf: url) }`, or versions that are made in code.
+    public init(models: (@Sendable () throws -> ModelVersions)? = nil) { self.models = models }
+}
+
+/// The code of one step of a stage, which changes the objects of a store of one version, and its undo.
+package struct StepCode: Sendable {
+    /// Changes objects and saves; what is not saved when it returns is saved for it. It may run again from the start
+    /// on a store that it has never seen changed.
+    package var execute: @Sendable (ObjectContext) throws -> Void
+    /// Called when this step or anything after it fails; nil if there is nothing outside the store to undo.
+    package var undo: (@Sendable (ObjectContext) throws -> Void)?
+
+    package init(
+        execute: @escaping @Sendable (ObjectContext) throws -> Void,
+        undo: (@Sendable (ObjectContext) throws -> Void)? = nil
+    ) {
+        self.execute = execute
+        self.undo = undo
+    }
+}
+
+/// A mapping model that an app has made in code, for the way from one version to another.
+package struct RegisteredMapping: Sendable {
+    package var name: String
+    package var from: String
+    package var to: String
+    package var mapping: MappingModel
+}
+
+extension MigrationRegistry {
+    /// Registers a mapping model to follow between two versions, instead of what would be inferred.
+    ///
+    /// What it leaves out is completed as Core Data would (``MoultModel/MappingModel/completed(from:to:)``): a mapping
+    /// with its default expression for each property that an entity mapping does not name.
+    ///
+    /// - Parameters:
+    ///   - from: the version's name, and `to` likewise.
+    ///   - name: what plans and errors call it; `from to to` where it is nil.
+    public mutating func register(mapping: MappingModel, from: String, to: String, named name: String? = nil) {
+        mappings.append(RegisteredMapping(name: name ?? "\(from) to \(to)", from: from, to: to, mapping: mapping))
+    }
+
+    /// Everything that is to be taken instead of what is inferred, for the versions given.
+    ///
+    /// - Throws: `noPath` if a mapping model is registered for a version that there is not.
+    package func stages(in versions: ModelVersions) throws(MigrationError) -> [RegisteredStage] {
+        var stages = stages
+        for registered in mappings {
+            let (from, to) = (
+                try versions.version(registered.from, of: registered),
+                try versions.version(registered.to, of: registered)
+            )
+            stages.append(
+                RegisteredStage(
+                    registered.mapping.completed(from: from, to: to), named: registered.name, from: from, to: to,
+                    policies: Set(policies.keys)))
+        }
+        return stages
+    }
+}
+
+extension ModelVersions {
+    fileprivate func version(_ name: String, of registered: RegisteredMapping) throws(MigrationError) -> ModelVersion {
+        if let position = position(named: name) { return versions[position] }
+        throw MigrationError(
+            .noPath,
+            "The mapping model \(registered.name) is registered for a version \(name), which the model does not have.",
+            place: registered.name,
+            remedy: "The versions are: \(self.versions.flatMap(\.names).joined(separator: ", ")).")
+    }
+}
+
+/// The contents of a SwiftData plan, for rules that judge it, whether or not a store can be opened with it.
+package struct PlanOutline: Sendable {
+    /// The versions whose models are valid, oldest first.
+    package let versions: [ModelVersion]
+    /// The stages with code or a mapping of their own.
+    package let stages: [RegisteredStage]
+    /// The errors and risks found in the plan.
+    package let findings: [Finding]
+    /// The source location of each model, by the version's name, then the entity's.
+    package let declarations: [String: [String: Declaration]]
+
+    package init(
+        versions: [ModelVersion], stages: [RegisteredStage], findings: [Finding],
+        declarations: [String: [String: Declaration]] = [:]
+    ) {
+        self.versions = versions
+        self.stages = stages
+        self.findings = findings
+        self.declarations = declarations
+    }
+
+    /// The source location of a model and its properties.
+    package struct Declaration: Sendable, Hashable {
+        /// `Module/File.swift`, as `#fileID` has it.
+        package let file: String
+        /// From 1.
+        package let line: Int
+        /// The line of each property.
+        package let properties: [String: Int]
+
+        package init(file: String, line: Int, properties: [String: Int]) {
+            self.file = file
+            self.line = line
+            self.properties = properties
+        }
+    }
+}

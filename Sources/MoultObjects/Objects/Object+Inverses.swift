@@ -1,0 +1,188 @@
+import MoultBasics
+import MoultModel
+
+// What keeps both ends of a relationship the same. Callers hold the lock; objects given are of the same context.
+
+extension Object {
+    // MARK: - Reading
+
+    func destination(_ link: RelationshipLink) throws -> ObjectID? {
+        if case .toOne(let id)? = partialValue(link.position) { return id }
+        try fire()
+        switch values[link.position] {
+        case .toOne(let id)?: return id
+        default:
+            throw MigrationError(
+                .dataConflict, "The store's value of \(kind.entityName).\(link.name) leads to no entity.",
+                place: "\(identity).\(link.name)", remedy: "Set another destination, or repair the store.")
+        }
+    }
+
+    func list(_ link: RelationshipLink) throws -> [ObjectID] {
+        try fire()
+        if case .toMany(let ids)? = values[link.position] { return ids }
+        try kind.liveContext().readLists(link.name, of: [self])
+        if case .toMany(let ids)? = values[link.position] { return ids }
+        return []
+    }
+
+    /// Takes what the store holds of a list, with what was changed of it in the meantime.
+    func fillList(at position: Int, _ ids: [ObjectID]) {
+        let isShared = state.isDisjoint(with: [.inserted, .updated, .deleted])
+        let delta = deltas.removeValue(forKey: position)
+        // Two arrays of one buffer stay so.
+        if isShared { committed = [] }
+        values[position] = .toMany(delta?.applied(to: ids) ?? ids)
+        if isShared { committed = values } else { committed[position] = .toMany(ids) }
+    }
+
+    // MARK: - To-one
+
+    func setDestination(_ link: RelationshipLink, _ new: ObjectID?, in context: ObjectContext) throws {
+        let old = try? destination(link)
+        if old == new, values[link.position] != nil { return }
+        put(.toOne(new), at: link.position)
+        guard let inverse = link.inverseName else { return }
+        if let old { try context.loaded(old)?.unlink(identity, from: inverse, in: context) }
+        if let new { try context.required(new).link(identity, to: inverse, in: context) }
+    }
+
+    // MARK: - To-many
+
+    func append(_ object: Object, to link: RelationshipLink, in context: ObjectContext) throws {
+        guard let inverse = link.inverseName else {
+            if try !list(link).contains(object.identity) { try include(object.identity, in: link) }
+            return
+        }
+        try object.fire()
+        let other = try object.kind.link(inverse, isToMany: link.isInverseToMany)
+        guard !link.isInverseToMany else {
+            if try list(link).contains(object.identity) { return }
+            try include(object.identity, in: link)
+            if object !== self || inverse != link.name { try object.include(identity, in: other) }
+            return
+        }
+        // The other end knows whether it is here already, whatever the length of the list.
+        let owner = try object.destination(other)
+        if owner == identity { return }
+        try include(object.identity, in: link)
+        object.put(.toOne(identity), at: other.position)
+        if let owner { try context.loaded(owner)?.exclude(object.identity, from: link.name) }
+    }
+
+    func remove(_ id: ObjectID, from link: RelationshipLink, in context: ObjectContext) throws {
+        if let inverse = link.inverseName, let object = try context.loaded(id) {
+            let other = try object.kind.link(inverse, isToMany: link.isInverseToMany)
+            if link.isInverseToMany {
+                guard try list(link).contains(id) else { return }
+                if object !== self || inverse != link.name { try object.exclude(identity, from: inverse) }
+            } else {
+                guard try object.destination(other) == identity else { return }
+                object.put(.toOne(nil), at: other.position)
+            }
+        } else if try !list(link).contains(id) {
+            return
+        }
+        try exclude(id, from: link.name)
+    }
+
+    func setList(_ link: RelationshipLink, _ ids: [ObjectID], in context: ObjectContext) throws {
+        let present = try list(link)
+        let wanted = ids.unique()
+        if present == wanted { return }
+        let (old, new) = (Set(present), Set(wanted))
+        try context.fill(faultsAmong: old.symmetricDifference(new).map { try context.object(with: $0) })
+        for id in present where !new.contains(id) { try remove(id, from: link, in: context) }
+        for id in wanted where !old.contains(id) { try append(context.required(id), to: link, in: context) }
+        replaceList(link, wanted)
+    }
+
+    // MARK: - One end only
+
+    /// Sets this end's value, nothing else.
+    func put(_ value: ObjectValue, at position: Int) {
+        noteUpdate()
+        values[position] = value
+        kind.noteChange?(self, position)
+    }
+
+    func replaceList(_ link: RelationshipLink, _ ids: [ObjectID]) { put(.toMany(ids), at: link.position) }
+
+    /// Makes `id` a destination at this end, which it is not yet; the one that a to-one loses is told.
+    private func link(_ id: ObjectID, to name: String, in context: ObjectContext) throws {
+        try fire()
+        let link = kind.links[try kind.position(of: name)]
+        guard let link else { return }
+        guard !link.isToMany else { return try include(id, in: link) }
+        let displaced = try destination(link)
+        if displaced == id { return }
+        put(.toOne(id), at: link.position)
+        if let displaced, displaced != id, let inverse = link.inverseName, let object = try context.loaded(displaced) {
+            try object.unlink(identity, from: inverse, in: context)
+        }
+    }
+
+    /// Takes `id` away at this end.
+    func unlink(_ id: ObjectID, from name: String, in context: ObjectContext) throws {
+        try fire()
+        guard let link = kind.links[try kind.position(of: name)] else { return }
+        if link.isToMany {
+            try exclude(id, from: name)
+        } else if try destination(link) == id {
+            put(.toOne(nil), at: link.position)
+        }
+    }
+
+    private func include(_ id: ObjectID, in link: RelationshipLink) throws {
+        try fire()
+        try readBeforeChange(link)
+        noteUpdate()
+        if case .toMany(var ids)? = values[link.position] {
+            // The list is taken out and put back, so that it is not copied.
+            values[link.position] = nil
+            // A list that was read later than the other end may have it already; it cannot have what was never saved.
+            if id.isTemporary || !ids.contains(id) { ids.append(id) }
+            values[link.position] = .toMany(ids)
+        } else {
+            deltas[link.position, default: ListDelta()].include(id)
+        }
+        kind.noteChange?(self, link.position)
+    }
+
+    /// Reads a list that has to be known whole before it changes.
+    private func readBeforeChange(_ link: RelationshipLink) throws {
+        guard link.isOrdered || kind.recorder != nil else { return }
+        _ = try list(link)
+        kind.recorder?.noteList(of: self, at: link.position)
+    }
+
+    func exclude(_ id: ObjectID, from name: String) throws { try exclude([id], from: name) }
+
+    func exclude(_ gone: Set<ObjectID>, from name: String) throws {
+        try fire()
+        guard let link = kind.links[try kind.position(of: name)] else { return }
+        try readBeforeChange(link)
+        if case .toMany(var ids)? = values[link.position] {
+            noteUpdate()
+            values[link.position] = nil
+            if gone.count == 1, let first = gone.first, let place = ids.firstIndex(of: first) {
+                ids.remove(at: place)
+            } else {
+                ids.removeAll { gone.contains($0) }
+            }
+            values[link.position] = .toMany(ids)
+        } else {
+            noteUpdate()
+            deltas[link.position, default: ListDelta()].exclude(gone)
+        }
+        kind.noteChange?(self, link.position)
+    }
+}
+
+extension Array where Element: Hashable {
+    /// Each element once, where it stands first.
+    func unique() -> [Element] {
+        var seen: Set<Element> = []
+        return filter { seen.insert($0).inserted }
+    }
+}

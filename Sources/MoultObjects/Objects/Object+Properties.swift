@@ -1,0 +1,266 @@
+import MoultBasics
+import MoultModel
+
+extension Object {
+    /// The value of an attribute; nil for none.
+    ///
+    /// - Throws: `unknownKey` for a name that is no attribute of the entity, `objectGone` if the row is gone,
+    ///   `dataConflict` if the store holds something that the attribute cannot be.
+    package func attribute(_ name: String) throws -> AttributeValue? {
+        try kind.lock.withLock { try value(at: try kind.position(of: name)) }
+    }
+
+    /// The value of the attribute at a position of the shape.
+    package func attribute(at position: Int) throws -> AttributeValue? {
+        try kind.lock.withLock { try value(at: position) }
+    }
+
+    private func value(at position: Int) throws -> AttributeValue? {
+        kind.noteReading(position)
+        if case .attribute(let value)? = partialValue(position) { return value }
+        try fire()
+        if case .attribute(let value)? = values[position] { return value }
+        return try unusualAttribute(at: position)
+    }
+
+    private func unusualAttribute(at position: Int) throws -> AttributeValue? {
+        let name = kind.shape.properties[position].name
+        let place = "\(kind.entityName).\(name)"
+        guard kind.links[position] == nil else {
+            throw MigrationError(
+                .unknownKey, "\(place) is a relationship, not an attribute.", place: place,
+                remedy: "Read or set it as a relationship.")
+        }
+        if values[position] == nil, kind.derived.contains(position), !state.contains(.inserted) {
+            try kind.liveContext().readDerived(of: self)
+            if case .attribute(let value)? = values[position] { return value }
+        }
+        throw MigrationError(
+            .dataConflict, "The store's value of \(place) does not fit its type.", place: "\(identity).\(name)",
+            remedy: "Set another value, or repair the store.")
+    }
+
+    /// Sets an attribute. A value equal to the present one is no change.
+    ///
+    /// - Throws: `unknownKey`, `wrongType`, `objectGone`; `usage` for a derived attribute.
+    package func setAttribute(_ name: String, _ value: AttributeValue?) throws {
+        try kind.lock.withLock {
+            let position = try kind.position(of: name)
+            try fire()
+            try refuseDeleted()
+            let fitting = try fitting(value, at: position)
+            if case .attribute(let current)? = values[position], current == fitting { return }
+            noteUpdate()
+            values[position] = .attribute(fitting)
+        }
+    }
+
+    /// Sets attributes of an object that was just inserted.
+    ///
+    /// - Parameter refuse: called with each that cannot be set, and why.
+    package func setNew(
+        _ attributes: [(name: String, value: AttributeValue?)], refuse: (String, MigrationError) -> Void
+    ) {
+        kind.lock.withLock {
+            // The defaults are copied once, and not for each value.
+            var list = values.list
+            values = []
+            for (name, value) in attributes {
+                do throws(MigrationError) {
+                    let position = try kind.position(of: name)
+                    list[position] = .attribute(try fitting(value, at: position))
+                } catch {
+                    refuse(name, error)
+                }
+            }
+            values = PositionedValues(list)
+        }
+    }
+
+    /// The value as the type of the attribute at a position keeps it.
+    private func fitting(_ value: AttributeValue?, at position: Int) throws(MigrationError) -> AttributeValue? {
+        guard let type = kind.settableTypes[position] else { throw notSettable(position) }
+        guard let value else { return nil }
+        switch (type, value) {
+        case (.string, .string), (.integer64, .integer), (.boolean, .boolean), (.double, .double), (.date, .date),
+            (.decimal, .decimal), (.uri, .uri), (.binary, .binary), (.transformable, .transformable):
+            return value
+        case (.integer16, .integer(let number)) where Int16(exactly: number) != nil: return value
+        case (.integer32, .integer(let number)) where Int32(exactly: number) != nil: return value
+        case (.float, .double(let number)): return .double(Double(Float(number)))
+        case (.uuid, .uuid(let bytes)) where bytes.count == 16: return value
+        // Transient attributes may be of any type.
+        case (.undefined, _): return value
+        default:
+            throw wrongType(
+                kind.shape.properties[position].name,
+                "It is of type \(type.name) and cannot hold \(value.kindPhrase).")
+        }
+    }
+
+    private func notSettable(_ position: Int) -> MigrationError {
+        let name = kind.shape.properties[position].name
+        guard kind.links[position] == nil else { return wrongType(name, "It is a relationship.") }
+        return MigrationError(
+            .usage, "\(kind.entityName).\(name) is derived: the store computes it.",
+            place: "\(kind.entityName).\(name)", remedy: "Set what it is derived from. The next save updates it.")
+    }
+
+    func wrongType(_ name: String, _ reason: String) -> MigrationError {
+        MigrationError(
+            .wrongType, "\(kind.entityName).\(name) was given a value that it cannot hold. \(reason)",
+            place: "\(kind.entityName).\(name)", remedy: "Give a value of the property's own type.")
+    }
+
+    func refuseDeleted() throws {
+        guard state.contains(.deleted) else { return }
+        throw MigrationError(
+            .usage, "\(identity) is deleted and cannot be changed.", place: identity.description,
+            remedy: "Roll back the context to restore it.")
+    }
+
+    /// Makes the object one of those that the next save writes.
+    func noteUpdate() {
+        kind.recorder?.note(self)
+        if kind.tracksEvents { kind.context?.noteInEvent(self) }
+        if state.isDisjoint(with: [.inserted, .updated]) { state.insert(.updated) }
+        if !state.contains(.listed) {
+            state.insert(.listed)
+            kind.context?.changed.append(self)
+        }
+    }
+}
+
+extension Object {
+    /// The destination of a to-one relationship, a fault until a value of it is asked for.
+    package func toOne(_ name: String) throws -> Object? {
+        try kind.lock.withLock {
+            try toOneID(name).map { try kind.liveContext().destination(with: $0) }
+        }
+    }
+
+    /// The identity of the destination of a to-one relationship.
+    package func toOneID(_ name: String) throws -> ObjectID? {
+        try kind.lock.withLock {
+            let link = try kind.link(name, isToMany: false)
+            kind.noteReading(link.position)
+            try kind.context?.settle()
+            return try destination(link)
+        }
+    }
+
+    /// Makes `object` the destination, and this object one of its inverse: a one-to-one takes it from another.
+    ///
+    /// - Throws: `wrongType` for an object of another entity, `usage` for one of another context or that is deleted,
+    ///   `externalRelationship` for one of another store.
+    package func setToOne(_ name: String, _ object: Object?) throws {
+        try kind.lock.withLock {
+            let link = try kind.link(name, isToMany: false)
+            let context = try prepareChange()
+            if let object { try context.check(object, for: link, of: self) }
+            try setDestination(link, object?.identity, in: context)
+        }
+    }
+
+    /// The destinations of a to-many relationship, in their order where it has one.
+    package func toMany(_ name: String) throws -> [Object] {
+        try kind.lock.withLock {
+            let ids = try toManyIDs(name)
+            return try kind.liveContext().objects(with: ids)
+        }
+    }
+
+    /// The identities of the destinations of a to-many relationship.
+    package func toManyIDs(_ name: String) throws -> [ObjectID] {
+        try kind.lock.withLock {
+            let link = try kind.link(name, isToMany: true)
+            kind.noteReading(link.position)
+            try kind.context?.settle()
+            return try list(link)
+        }
+    }
+
+    /// Makes exactly these objects the destinations, in that order where the relationship has one.
+    package func setToMany(_ name: String, _ objects: [Object]) throws {
+        try changeList(name) { link, context in
+            for object in objects { try context.check(object, for: link, of: self) }
+            try setList(link, objects.map(\.identity), in: context)
+        }
+    }
+
+    /// Adds a destination behind the others; one that is there stays where it is.
+    package func add(_ object: Object, to name: String) throws {
+        try changeList(name) { link, context in
+            try context.check(object, for: link, of: self)
+            try append(object, to: link, in: context)
+        }
+    }
+
+    /// Takes a destination away; one that is not there is no mistake.
+    package func remove(_ object: Object, from name: String) throws {
+        try changeList(name) { link, context in
+            try context.check(object, for: link, of: self, isLeaving: true)
+            try remove(object.identity, from: link, in: context)
+        }
+    }
+
+    /// Adds a destination at a place of an ordered relationship; one that is there moves to it.
+    ///
+    /// - Throws: `usage` for a relationship without order and for a place beyond the end.
+    package func insert(_ object: Object, in name: String, at place: Int) throws {
+        try changeList(name) { link, context in
+            try context.check(object, for: link, of: self)
+            var ids = try orderedList(link)
+            ids.removeAll { $0 == object.identity }
+            try checkPlace(place, in: 0...ids.count, of: name)
+            ids.insert(object.identity, at: place)
+            try append(object, to: link, in: context)
+            replaceList(link, ids)
+        }
+    }
+
+    /// Moves one destination of an ordered relationship; `target` counts without it.
+    package func move(in name: String, from source: Int, to target: Int) throws {
+        try changeList(name) { link, _ in
+            var ids = try orderedList(link)
+            try checkPlace(source, in: 0...max(ids.count - 1, 0), of: name)
+            guard !ids.isEmpty else { return }
+            let id = ids.remove(at: source)
+            try checkPlace(target, in: 0...ids.count, of: name)
+            ids.insert(id, at: target)
+            if source != target { replaceList(link, ids) }
+        }
+    }
+
+    private func changeList(_ name: String, _ body: (RelationshipLink, ObjectContext) throws -> Void) throws {
+        try kind.lock.withLock {
+            let link = try kind.link(name, isToMany: true)
+            try body(link, try prepareChange())
+        }
+    }
+
+    private func prepareChange() throws -> ObjectContext {
+        let context = try kind.liveContext()
+        try context.settle()
+        try fire()
+        try refuseDeleted()
+        return context
+    }
+
+    private func orderedList(_ link: RelationshipLink) throws -> [ObjectID] {
+        guard link.isOrdered else {
+            throw MigrationError(
+                .usage, "\(kind.entityName).\(link.name) has no order.", place: "\(kind.entityName).\(link.name)",
+                remedy: "Add the object without an index.")
+        }
+        return try list(link)
+    }
+
+    private func checkPlace(_ place: Int, in places: ClosedRange<Int>, of name: String) throws {
+        guard !places.contains(place) else { return }
+        throw MigrationError(
+            .usage, "There is no place \(place) in \(kind.entityName).\(name) of \(identity).",
+            place: "\(kind.entityName).\(name)",
+            remedy: "Give a place from \(places.lowerBound) to \(places.upperBound).")
+    }
+}

@@ -1,0 +1,167 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+/// The destination objects that source objects have become, by entity mapping.
+///
+/// Nearly every source object becomes one object of its mapping's destination entity that keeps its key, and nothing
+/// is kept of those. The others stand in a temporary table, so that memory does not grow with the store. A key that
+/// was given to a new object is greater than that of any source object, so a key never means both.
+final class Associations {
+    private let connection: Connection
+    private var add: Statement?
+    private var find: Statement?
+    private var findSources: Statement?
+    /// The exceptions of each mapping.
+    private(set) var counts: [Int: Int64] = [:]
+
+    /// An object that a source object has become. `isMerged` is true for an object that was there already, and stands
+    /// for others too.
+    struct Entry {
+        let entity: Int64
+        let key: Int64
+        let isMerged: Bool
+    }
+
+    init(_ connection: Connection) throws {
+        self.connection = connection
+        try connection.execute(
+            """
+            DROP TABLE IF EXISTS temp.moult_associations;
+            CREATE TEMP TABLE moult_associations (
+                mapping INTEGER, source INTEGER, place INTEGER, entity INTEGER, destination INTEGER, merged INTEGER,
+                PRIMARY KEY (mapping, source, place)) WITHOUT ROWID;
+            CREATE INDEX temp.moult_destinations ON moult_associations (destination, entity)
+            """)
+    }
+
+    deinit {
+        for statement in [add, find, findSources] { statement?.finalise() }
+        try? connection.execute("DROP TABLE IF EXISTS temp.moult_associations")
+    }
+
+    static let table = "temp.moult_associations"
+
+    /// Keeps what has become of a source object that is not simply one object of the same key; nothing for none.
+    func keep(_ entries: [Entry], mapping: Int, source: Int64) throws {
+        let statement = try prepared(
+            &add, "INSERT OR REPLACE INTO temp.moult_associations VALUES (?, ?, ?, ?, ?, ?)")
+        counts[mapping, default: 0] += 1
+        try statement.bind(Int64(mapping), at: 1)
+        try statement.bind(source, at: 2)
+        if entries.isEmpty {
+            try statement.bind(Int64(0), at: 3)
+            for place in 4...6 { try statement.bindNull(at: place) }
+            try statement.run()
+        }
+        for (place, entry) in entries.enumerated() {
+            try statement.bind(Int64(place), at: 3)
+            try statement.bind(entry.entity, at: 4)
+            try statement.bind(entry.key, at: 5)
+            try statement.bind(Int64(entry.isMerged ? 1 : 0), at: 6)
+            try statement.run()
+        }
+    }
+
+    /// Returns the objects recorded for a source object: none if nothing becomes of it, nil if it is one object of the
+    /// same key, or nothing yet.
+    func entries(mapping: Int, source: Int64) throws -> [Entry]? {
+        guard counts[mapping] != nil else { return nil }
+        let statement = try prepared(
+            &find,
+            "SELECT entity, destination, merged FROM temp.moult_associations WHERE mapping = ? AND source = ? ORDER BY place"
+        )
+        try statement.bind(Int64(mapping), at: 1)
+        try statement.bind(source, at: 2)
+        var found: [Entry]?
+        while try statement.step() {
+            found = found ?? []
+            if !statement.isNull(1) {
+                found?.append(
+                    Entry(entity: statement.integer(0), key: statement.integer(1), isMerged: statement.integer(2) == 1))
+            }
+        }
+        return found
+    }
+
+    /// The exceptions among the source objects from one key to another.
+    func entries(mapping: Int, from first: Int64, to last: Int64) throws -> [Int64: [Entry]] {
+        guard counts[mapping] != nil else { return [:] }
+        var found: [Int64: [Entry]] = [:]
+        let sql = """
+            SELECT source, entity, destination, merged FROM temp.moult_associations \
+            WHERE mapping = ? AND source BETWEEN ? AND ? ORDER BY source, place
+            """
+        try connection.forEachRow(sql, [.integer(Int64(mapping)), .integer(first), .integer(last)]) { row in
+            let entry = Entry(entity: row.integer(1), key: row.integer(2), isMerged: row.integer(3) == 1)
+            found[row.integer(0), default: []] += row.isNull(2) ? [] : [entry]
+        }
+        return found
+    }
+
+    /// The source objects that an object was made of, but for the one of the same key.
+    func sources(mapping: Int, entity: Int64, destination: Int64) throws -> [Int64] {
+        guard counts[mapping] != nil else { return [] }
+        let statement = try prepared(
+            &findSources,
+            """
+            SELECT source FROM temp.moult_associations WHERE destination = ? AND entity = ? AND mapping = ? \
+            ORDER BY source
+            """)
+        try statement.bind([.integer(destination), .integer(entity), .integer(Int64(mapping))])
+        var found: [Int64] = []
+        while try statement.step() { found.append(statement.integer(0)) }
+        return found
+    }
+
+    private func prepared(_ statement: inout Statement?, _ sql: String) throws -> Statement {
+        if let statement { return statement }
+        let made = try connection.prepare(sql)
+        statement = made
+        return made
+    }
+}
+
+/// The relationships of objects that policies have set themselves, by entity, key and position: what a mapping does not
+/// give, and what stays where a policy does not ask for the mapping's.
+///
+/// They stand in a temporary table, so that memory does not grow with the store.
+final class SetLinks {
+    private let connection: Connection
+    private var add: Statement?
+    private var find: Statement?
+
+    init(_ connection: Connection) throws {
+        self.connection = connection
+        try connection.execute(
+            """
+            DROP TABLE IF EXISTS temp.moult_set_links;
+            CREATE TEMP TABLE moult_set_links (
+                entity INTEGER, key INTEGER, position INTEGER, PRIMARY KEY (entity, key, position)) WITHOUT ROWID
+            """)
+    }
+
+    deinit {
+        for statement in [add, find] { statement?.finalise() }
+        try? connection.execute("DROP TABLE IF EXISTS temp.moult_set_links")
+    }
+
+    func note(_ position: Int, of object: DestinationObject) throws {
+        let statement = try add ?? connection.prepare("INSERT OR IGNORE INTO temp.moult_set_links VALUES (?, ?, ?)")
+        add = statement
+        try statement.run(values(position, object))
+    }
+
+    func isSet(_ position: Int, of object: DestinationObject) throws -> Bool {
+        let sql = "SELECT 1 FROM temp.moult_set_links WHERE entity = ? AND key = ? AND position = ?"
+        let statement = try find ?? connection.prepare(sql)
+        find = statement
+        try statement.bind(values(position, object))
+        defer { statement.reset() }
+        return try statement.step()
+    }
+
+    private func values(_ position: Int, _ object: DestinationObject) -> [SQLiteValue] {
+        [.integer(object.entity.columns.number), .integer(object.key), .integer(Int64(position))]
+    }
+}

@@ -1,0 +1,154 @@
+import MoultModel
+import MoultPlan
+import MoultStore
+
+extension PolicyRun {
+    /// The second pass over one entity mapping, when all instances are there: what the mapping's expressions say, then
+    /// what the policy does for each object that the mapping has made.
+    func makeRelationships(_ mapping: RunningMapping, _ manager: MigrationManager) throws {
+        manager.current = mapping
+        manager.currentEntityMapping = mapping.entityMapping
+        guard let policy = mapping.policy else { return }
+        let written = mapping.entityMapping
+        do {
+            try forEachKey(of: mapping) { keys in
+                let others = try manager.associations.entries(
+                    mapping: mapping.position, from: keys[0], to: keys[keys.count - 1])
+                for key in keys {
+                    if let entries = others[key] {
+                        for object in try manager.made(entries) {
+                            try relate(object, mapping, policy, written, manager)
+                        }
+                    } else if let entity = mapping.entity {
+                        var object = manager.passing(entity, key)
+                        try relate(object, mapping, policy, written, manager)
+                        manager.leave(&object)
+                    }
+                }
+                try manager.writeWaiting()
+            }
+        } catch {
+            throw PolicyFault(error, nil).error(mapping)
+        }
+        try call(mapping, manager) { policy, written in
+            try policy.endRelationshipCreation(forMapping: written, manager: manager)
+        }
+    }
+
+    private func relate(
+        _ object: DestinationObject, _ mapping: RunningMapping, _ policy: EntityMigrationPolicy,
+        _ written: EntityMapping, _ manager: MigrationManager
+    ) throws {
+        do {
+            object.hasMappedRelationships = false
+            try policy.createRelationships(forDestination: object, in: written, manager: manager)
+            try manager.throwFault()
+            if object.hasMappedRelationships {
+                mapping.hasMadeRelationships = true
+            } else {
+                try manager.forget(mapping.ownRelationships, of: object)
+            }
+            try manager.writeCreated(mapping)
+        } catch {
+            throw PolicyFault(error, object.reference)
+        }
+    }
+
+    /// The keys of the mapping's source objects, a batch at a time.
+    func forEachKey(of mapping: RunningMapping, _ body: ([Int64]) throws -> Void) throws {
+        guard let reader = mapping.reader else { return }
+        var last = Int64.min
+        while true {
+            let keys = try reader.keys(after: last, count: batchSize)
+            guard let end = keys.last else { return }
+            try body(keys)
+            last = end
+            guard progress(0, "") else { throw Self.cancelled }
+            if keys.count < batchSize { return }
+        }
+    }
+
+    // MARK: - What the mapping's expressions say
+
+    /// The to-ones of a mapping's rows that can take the source's key as it is: their destinations keep theirs, or are
+    /// led on when all instances are there.
+    func carriedToOnes(
+        _ mapping: RunningMapping, _ entity: DestinationEntity, _ reader: InstanceReader, _ manager: MigrationManager
+    ) -> [Int: InstancePlan.Step.ToOne] {
+        var found: [Int: InstancePlan.Step.ToOne] = [:]
+        for (position, property) in entity.columns.shape.properties.enumerated() {
+            guard case .relationship(let relationship, _) = property, entity.columns.toOne(at: position) != nil,
+                case .relationship(let old)? = mapping.mapping.relationships[relationship.name],
+                let sourcePosition = reader.entity.shape.position(of: old),
+                let columns = reader.toOneColumns(of: sourcePosition),
+                case .relationship(let before, _) = reader.entity.shape.properties[sourcePosition],
+                !isContended(before, relationship),
+                let entities = manager.takers(of: before, into: relationship)
+            else { continue }
+            found[position] = .init(
+                sourcePosition: sourcePosition, key: columns.key, order: columns.order, entities: entities)
+        }
+        mapping.carried = Set(found.keys)
+        return found
+    }
+
+    /// Whether several objects may lead to one that keeps only one of them from now on.
+    private func isContended(_ old: RelationshipDescription, _ new: RelationshipDescription) -> Bool {
+        to.inverse(of: new)?.isToMany == false && from.inverse(of: old)?.isToMany != false
+    }
+}
+
+extension MigrationManager {
+    /// The mapping's relationships are made for all of its objects at once; a policy that does not ask for them has
+    /// them undone.
+    func createRelationships(forDestination destination: DestinationObject) throws {
+        destination.hasMappedRelationships = true
+    }
+
+    /// Empties relationships that the policy has neither set nor asked for.
+    func forget(_ relationships: [String], of object: DestinationObject) throws {
+        for name in relationships {
+            guard let position = object.entity.columns.shape.position(of: name), !object.isChanged(position),
+                case .relationship(let relationship, _) = object.entity.columns.shape.properties[position],
+                try !links.isSet(position, of: object)
+            else { continue }
+            object.change(position, to: relationship.isToMany ? .toMany([]) : .toOne(nil))
+        }
+    }
+
+    /// The objects that a mapping has made itself, not those that a source object went into.
+    func made(_ entries: [Associations.Entry]) throws -> [DestinationObject] {
+        try entries.filter { !$0.isMerged }.compactMap { entry in
+            try entityName(entry.entity).map { try object(ObjectReference(entityName: $0, primaryKey: entry.key)) }
+        }
+    }
+
+    /// Returns the destination entities for the other end of a relationship of the new version, by the names of the
+    /// source entities that the old one leads to; nil if a key of theirs may have become another one that no exception
+    /// tells of.
+    func takers(
+        of old: RelationshipDescription, into new: RelationshipDescription
+    ) -> [String: (name: String, number: Int64)]? {
+        var found: [String: (name: String, number: Int64)] = [:]
+        for mapping in mappings {
+            guard let from = mapping.mapping.sourceEntityName, let to = mapping.mapping.destinationEntityName,
+                let number = mapping.destinationNumber,
+                sourceModel.isKind(from, of: old.destinationEntityName),
+                destinationModel.isKind(to, of: new.destinationEntityName)
+            else { continue }
+            guard found[from] == nil, mapping.keepsKeys, mapping.policy != nil || mapping.mapping.predicate == nil
+            else {
+                return nil
+            }
+            found[from] = (to, number)
+        }
+        return found
+    }
+}
+
+extension ManagedObjectModel {
+    func isKind(_ name: String, of ancestor: String) -> Bool {
+        guard let entity = entity(name), let other = self.entity(ancestor) else { return false }
+        return isKind(entity, of: other)
+    }
+}

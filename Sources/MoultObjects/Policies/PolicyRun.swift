@@ -1,0 +1,307 @@
+import MoultBasics
+import MoultModel
+import MoultPlan
+import MoultSQLite
+import MoultStore
+
+/// Runs the migration policies of one pass on a working copy whose statements have run: makes the instances, leads
+/// links to what became of their destinations, makes the relationships, and lets the policies validate.
+package struct PolicyRun {
+    package var mapping: ResolvedMapping
+    /// The models of the two versions, restricted to the store's configuration.
+    package var from: ManagedObjectModel
+    package var to: ManagedObjectModel
+    package var registry: MigrationRegistry
+    /// The files with the external data of both stores; new files among them.
+    package var external: ExternalStorage
+    /// The number of source objects that are read at a time, and whose outcomes are written at a time.
+    package var batchSize: Int
+    package var system: any System
+    /// Takes down what the policies read, and what the mappings carry over for them.
+    package var reads: PropertyReads?
+    /// Told the source objects done in all and a sentence, once for each batch; false ends the migration.
+    package var progress: (_ done: Int64, _ sentence: String) -> Bool
+
+    package init(
+        _ mapping: ResolvedMapping, from: ManagedObjectModel, to: ManagedObjectModel, registry: MigrationRegistry,
+        external: ExternalStorage, batchSize: Int = 1_000, on system: any System = POSIXSystem(),
+        progress: @escaping (_ done: Int64, _ sentence: String) -> Bool = { _, _ in true }
+    ) {
+        self.mapping = mapping
+        self.from = from
+        self.to = to
+        self.registry = registry
+        self.external = external
+        self.batchSize = max(batchSize, 1)
+        self.system = system
+        self.progress = progress
+    }
+
+    /// Whether a mapping has policies at all.
+    package static func isNeeded(for mapping: ResolvedMapping) -> Bool {
+        mapping.entityMappings.contains { $0.policy != nil }
+    }
+
+    /// Runs the policies.
+    ///
+    /// - Parameters:
+    ///   - connection: of the working copy; the unchanged store is attached to it as `source`.
+    ///   - source: the path of that unchanged store.
+    /// - Returns: what became of the source objects, by entity mapping.
+    /// - Throws: `policyFailed` with the entity mapping, object, property and value; `codeMissing`; `cancelled`. The
+    ///   working copy is of no use then.
+    package func run(on connection: Connection, source: String) throws -> [InstanceCounts] {
+        let reading = try Connection(source, mode: .immutable)
+        defer { reading.close() }
+        let old = try ObjectStore(
+            over: reading, model: from, external: external, isReadOnly: true, keepsHistory: false, on: system)
+        return try connection.withoutAppTriggers {
+            let new = try ObjectStore(
+                over: connection, model: to, external: external, keepsHistory: false, on: system)
+            return try new.writing {
+                let manager = try MigrationManager(
+                    self, source: old, destination: new, connection: connection,
+                    mappings: try runningMappings(new.layout))
+                defer { manager.end() }
+                return try run(manager)
+            }
+        }
+    }
+
+    private func run(_ manager: MigrationManager) throws -> [InstanceCounts] {
+        let ours = manager.mappings.filter { $0.policy != nil }
+        for mapping in ours { try makeInstances(mapping, manager) }
+        try manager.leadLinksOn()
+        for mapping in ours { try makeRelationships(mapping, manager) }
+        for mapping in ours { noteCarried(mapping) }
+        for mapping in ours {
+            try call(mapping, manager) { policy, written in
+                try policy.performCustomValidation(forMapping: written, manager: manager)
+            }
+        }
+        for mapping in ours {
+            try call(mapping, manager) { policy, written in try policy.end(written, manager: manager) }
+        }
+        return ours.map(\.counts)
+    }
+
+    /// A mapping's expressions hold for the objects that a policy had made by `super`, its relationships for all.
+    private func noteCarried(_ mapping: RunningMapping) {
+        guard let reads, mapping.mapping.sourceEntityName != nil else { return }
+        var carried = mapping.mapping
+        if !mapping.hasMadeInstances { carried.attributes = [:] }
+        if !mapping.hasMadeRelationships {
+            for name in mapping.ownRelationships { carried.relationships[name] = RelationshipSource.empty }
+        }
+        for place in carried.carried(from: from) { reads.noteCarried(place.property, of: place.entity) }
+    }
+
+    /// Calls a policy, and writes what it has done outside any one source object.
+    func call(
+        _ mapping: RunningMapping, _ manager: MigrationManager,
+        _ body: (EntityMigrationPolicy, EntityMapping) throws -> Void
+    ) throws {
+        guard let policy = mapping.policy else { return }
+        manager.current = mapping
+        manager.currentEntityMapping = mapping.entityMapping
+        do {
+            try body(policy, mapping.entityMapping)
+            try manager.throwFault()
+            try manager.keepAssociations()
+            try manager.writeWaiting()
+        } catch {
+            throw PolicyFault(error, nil).error(mapping)
+        }
+    }
+
+    // MARK: - Mappings
+
+    /// One policy object for each name, whatever number of mappings it serves.
+    private func runningMappings(_ layout: StoreLayout) throws -> [RunningMapping] {
+        var policies: [String: EntityMigrationPolicy] = [:]
+        return try mapping.entityMappings.enumerated().map { position, mapping in
+            let policy = try mapping.policy.map { name in
+                if let known = policies[name] { return known }
+                guard let make = registry.policies[name] else {
+                    throw MigrationError.policyMissing(name, of: mapping.name)
+                }
+                let policy = make()
+                policies[name] = policy
+                return policy
+            }
+            let number = mapping.destinationEntityName.flatMap { layout.entityNumbers[$0] }
+            return RunningMapping(
+                mapping, at: position, policy: policy, destinationNumber: number.map(Int64.init),
+                keepsKeys: keepsKeys(mapping, at: position))
+        }
+    }
+
+    /// Whether no other entity mapping can have given an object in the same table the key of a source object.
+    private func keepsKeys(_ mapping: ResolvedEntityMapping, at position: Int) -> Bool {
+        guard let root = self.root(of: mapping.destinationEntityName, in: to),
+            let sourceRoot = self.root(of: mapping.sourceEntityName, in: from)
+        else { return false }
+        return !self.mapping.entityMappings.enumerated().contains { other, rival in
+            guard other != position, self.root(of: rival.destinationEntityName, in: to) == root,
+                rival.sourceEntityName != nil
+            else { return false }
+            // Statements come before policies, and of two policies the first.
+            let comesBefore = rival.policy == nil ? mapping.policy != nil : mapping.policy != nil && other < position
+            let mayMeet =
+                self.root(of: rival.sourceEntityName, in: from) != sourceRoot
+                || rival.sourceEntityName == mapping.sourceEntityName
+            return comesBefore && mayMeet
+        }
+    }
+
+    func root(of name: String?, in model: ManagedObjectModel) -> String? {
+        name.flatMap(model.entity).map { model.root(of: $0).name }
+    }
+
+    /// New objects of an entity get keys above that of every source object that may become one of its table.
+    func reserveKeys(for entity: DestinationEntity, _ manager: MigrationManager) throws {
+        let root = entity.columns.root
+        let roots = Set(
+            mapping.entityMappings.compactMap { mapping in
+                self.root(of: mapping.destinationEntityName, in: to) == root
+                    ? self.root(of: mapping.sourceEntityName, in: from) : nil
+            })
+        for name in roots {
+            guard let columns = try? manager.sources.store.columns(of: name) else { continue }
+            let highest = try manager.connection.integer(
+                """
+                SELECT max(ifnull((SELECT \(PrimaryKeyRow.highestSQL) FROM source.Z_PRIMARYKEY WHERE Z_ENT = ?), 0), \
+                ifnull((SELECT max(Z_PK) FROM source.\(columns.table.quotedName)), 0))
+                """, [.integer(columns.number)])
+            if let highest { try entity.inserter.claim(highest) }
+        }
+    }
+}
+
+extension PolicyRun {
+    /// The first pass over one entity mapping: what becomes of each source object, in batches by key.
+    func makeInstances(_ mapping: RunningMapping, _ manager: MigrationManager) throws {
+        try call(mapping, manager) { policy, written in try policy.begin(written, with: manager) }
+        if let name = mapping.mapping.sourceEntityName {
+            do {
+                try prepare(mapping, from: name, manager)
+            } catch {
+                throw PolicyFault(error, nil).error(mapping)
+            }
+            try readBatches(mapping, manager)
+        }
+        try call(mapping, manager) { policy, written in
+            try policy.endInstanceCreation(forMapping: written, manager: manager)
+        }
+        manager.sources.endBatches()
+    }
+
+    private func readBatches(_ mapping: RunningMapping, _ manager: MigrationManager) throws {
+        guard let reader = mapping.reader, let policy = mapping.policy else { return }
+        let written = mapping.entityMapping
+        var last = Int64.min
+        var source: SourceObject?
+        while true {
+            try reader.begin(after: last, count: batchSize)
+            manager.sources.begin(reader, after: last, count: batchSize)
+            var count = 0
+            while let key = try reader.next() {
+                count += 1
+                last = key
+                let present = next(&source, key, reader, manager)
+                try make(present, mapping, policy, written, manager)
+            }
+            do { try manager.writeWaiting() } catch { throw PolicyFault(error, nil).error(mapping) }
+            let sentence = "\(mapping.policyName) has made what becomes of \(mapping.mapping.sourceEntityName ?? "")"
+            guard progress(manager.doneSources, sentence) else { throw Self.cancelled }
+            if count < batchSize { return }
+        }
+    }
+
+    /// The object of the reader's row: the one before, unless the policy has kept that.
+    private func next(
+        _ source: inout SourceObject?, _ key: Int64, _ reader: InstanceReader, _ manager: MigrationManager
+    ) -> SourceObject {
+        if isKnownUniquelyReferenced(&source), let source {
+            source.move(to: key)
+            return source
+        }
+        source?.leaveReader()
+        let new = SourceObject(manager, reader.entity, key: key, reader: reader)
+        source = new
+        return new
+    }
+
+    private func make(
+        _ source: SourceObject, _ mapping: RunningMapping, _ policy: EntityMigrationPolicy, _ written: EntityMapping,
+        _ manager: MigrationManager
+    ) throws {
+        manager.currentSource = source
+        defer { manager.currentSource = nil }
+        do {
+            try policy.createDestinationInstances(forSource: source, in: written, manager: manager)
+            try manager.finish(source, mapping)
+        } catch {
+            let reference = ObjectReference(entityName: source.entityName, primaryKey: source.key)
+            throw PolicyFault(error, reference).error(mapping)
+        }
+    }
+
+    static let cancelled = MigrationError(
+        .cancelled, "The migration was cancelled while policies ran. The store is unchanged.",
+        remedy: "Run the command again when you want it done.")
+}
+
+// MARK: - What a mapping's expressions say
+
+extension PolicyRun {
+    /// Looks up everything that the mapping's rows need, once.
+    private func prepare(_ mapping: RunningMapping, from name: String, _ manager: MigrationManager) throws {
+        var expressions: [Expression] = []
+        var mapped: [String: MappedExpression] = [:]
+        for (attribute, source) in mapping.mapping.attributes {
+            guard case .expression(let expression) = source else { continue }
+            mapped[attribute] = try map(expression, mapping, &expressions)
+        }
+        let reader = try InstanceReader(
+            name, predicate: mapping.mapping.predicate?.replacing(\.ofEvaluatedObject), expressions: expressions,
+            in: manager.sources.store)
+        mapping.reader = reader
+        guard let to = mapping.mapping.destinationEntityName else { return }
+        let entity = try manager.entity(to)
+        mapping.entity = entity
+        mapping.plan = InstancePlan(
+            mapping.mapping, to: entity, from: reader, expressions: mapped,
+            toOnes: carriedToOnes(mapping, entity, reader, manager))
+    }
+
+    private func map(
+        _ expression: Expression, _ mapping: RunningMapping, _ expressions: inout [Expression]
+    ) throws -> MappedExpression {
+        guard case .message(let name, .variable("entityPolicy"), let arguments) = expression else {
+            expressions.append(expression.overEvaluatedObject)
+            return .value(expressions.count - 1)
+        }
+        let written = (mapping.entityMapping.attributeMappings.flatMap(\.transforms))
+        guard let transform = mapping.policy?.functions[name] ?? written.first(where: { $0.name == name }) else {
+            throw MigrationError(
+                .codeMissing, "The policy \(mapping.policyName) has no function \(name).", place: expression.format,
+                remedy: "Return it from the policy's functions.")
+        }
+        expressions += arguments.map(\.overEvaluatedObject)
+        return .call(transform, Array((expressions.count - arguments.count)..<expressions.count))
+    }
+}
+
+extension Expression {
+    /// A part that names the source object, as one that is read of each object.
+    fileprivate var ofEvaluatedObject: Expression? {
+        switch self {
+        case .variable("source"): .evaluatedObject
+        case .keyPath(let path, .variable("source")): .keyPath(path)
+        default: nil
+        }
+    }
+
+    fileprivate var overEvaluatedObject: Expression { replacing(\.ofEvaluatedObject) }
+}

@@ -1,0 +1,281 @@
+import MoultBasics
+import MoultModel
+import MoultStore
+
+/// An object of the store as it was, by the names of its version: nothing of it can be changed.
+///
+/// Values are read when they are asked for. A name that the entity does not have, and a value that cannot be what the
+/// model declares, give nil, and the migration fails when the policy's call returns. An object that the policy does not
+/// hold on to stands for the next row when its call has returned.
+public final class SourceObject {
+    let manager: MigrationManager
+    let entity: EntityColumns
+    private let shape: EntityShape
+    // A run belongs to one thread, and nobody changes these while they are read: that is not checked for each value.
+    @exclusivity(unchecked) private(set) var key: Int64
+    /// The reader whose present row may be that of the object.
+    private let reader: InstanceReader?
+    @exclusivity(unchecked) private var hasLeftReader = false
+    @exclusivity(unchecked) private var snapshot: ObjectSnapshot?
+
+    /// The outcome of the object, where that is not simply the objects that are associated with it.
+    public var outcome: InstanceOutcome?
+
+    init(_ manager: MigrationManager, _ entity: EntityColumns, key: Int64, reader: InstanceReader? = nil) {
+        self.manager = manager
+        self.entity = entity
+        shape = entity.shape
+        self.key = key
+        self.reader = reader
+    }
+
+    init(_ manager: MigrationManager, _ entity: EntityColumns, _ snapshot: ObjectSnapshot) {
+        self.manager = manager
+        self.entity = entity
+        shape = entity.shape
+        key = snapshot.id.key
+        reader = nil
+        self.snapshot = snapshot
+    }
+
+    /// Takes another row; nobody else may hold the object.
+    func move(to key: Int64) {
+        self.key = key
+        if case .some = outcome { outcome = nil }
+        if case .some = snapshot { snapshot = nil }
+    }
+
+    /// Reads its values by its key from now on: the reader continues to other rows.
+    func leaveReader() { hasLeftReader = true }
+
+    /// The object's own entity, by its name in the old version.
+    public var entityName: String { entity.shape.entity.name }
+    /// The identity that the object has in the store as it was.
+    public var objectID: ObjectID { manager.sourceID(entityName, key) }
+}
+
+// MARK: - Attributes
+
+extension SourceObject {
+    /// The value of an attribute; nil if it has none.
+    public subscript(name: String) -> AttributeValue? {
+        guard let position = position(of: name) else { return nil }
+        if !entity.isRead[position] { noteReading(position) }
+        return value(at: position)
+    }
+
+    /// Takes down, once for each property, that code reads it.
+    private func noteReading(_ position: Int) {
+        entity.isRead[position] = true
+        manager.run.reads?.note(entity.shape.properties[position].name, of: entityName)
+    }
+
+    /// The text of a String or URI attribute.
+    public func string(_ name: String) -> String? {
+        switch self[name] {
+        case .string(let text), .uri(let text): return text
+        case let other: return refuse(other, name, "a text")
+        }
+    }
+
+    /// The number of an Integer attribute.
+    public func integer(_ name: String) -> Int64? {
+        if case .integer(let number) = self[name] { return number }
+        return refuse(self[name], name, "an integer")
+    }
+
+    /// The flag of a Boolean attribute; nil where it has no value.
+    public func bool(_ name: String) -> Bool? {
+        if case .boolean(let flag) = self[name] { return flag }
+        return refuse(self[name], name, "a Boolean")
+    }
+
+    /// The number of a Double, Float or Integer attribute.
+    public func double(_ name: String) -> Double? {
+        switch self[name] {
+        case .double(let number): return number
+        case .integer(let number): return Double(number)
+        case let other: return refuse(other, name, "a number")
+        }
+    }
+
+    /// The exact digits of a Decimal attribute.
+    public func decimal(_ name: String) -> String? {
+        if case .decimal(let digits) = self[name] { return digits }
+        return refuse(self[name], name, "a Decimal")
+    }
+
+    /// The date in seconds since 2001-01-01 00:00:00 UTC.
+    public func date(_ name: String) -> Double? {
+        if case .date(let seconds) = self[name] { return seconds }
+        return refuse(self[name], name, "a date")
+    }
+
+    /// The bytes of a Binary, Transformable or UUID attribute.
+    public func bytes(_ name: String) -> [UInt8]? {
+        switch self[name] {
+        case .binary(let bytes), .transformable(let bytes), .uuid(let bytes): return bytes
+        case let other: return refuse(other, name, "bytes")
+        }
+    }
+
+    /// Whether an attribute's value is what the model declares, or nil; one that is not can only be dropped or put into
+    /// the quarantine.
+    public func isReadable(_ name: String) -> Bool {
+        guard let position = position(of: name) else { return false }
+        if let reader = presentReader {
+            if case .undecodable? = reader.value(position) { return false }
+            return true
+        }
+        return loaded()?.values[position] != nil || entity.isToMany(position)
+    }
+
+    private func refuse<Value>(_ value: AttributeValue?, _ name: String, _ wanted: String) -> Value? {
+        guard let value else { return nil }
+        manager.note("\(name) was read as \(wanted); it is \(value.kindPhrase).", self, property: name)
+        return nil
+    }
+}
+
+// MARK: - Relationships
+
+extension SourceObject {
+    /// The destination of a to-one relationship; nil if it has none.
+    public func object(_ relationship: String) -> SourceObject? { objects(relationship).first }
+
+    /// The destinations of a relationship, in the order of an ordered one, otherwise by key.
+    ///
+    /// What is asked for one object of a batch is read for all of them at once.
+    public func objects(_ relationship: String) -> [SourceObject] {
+        guard let position = position(of: relationship) else { return [] }
+        guard case .relationship = entity.shape.properties[position] else {
+            manager.note("\(relationship) is not a relationship.", self, property: relationship)
+            return []
+        }
+        if !entity.isRead[position] { noteReading(position) }
+        return manager.noting(self, property: relationship) {
+            try manager.sources.destinations(of: relationship, self, isInBatch: reader != nil && !hasLeftReader)
+        } ?? []
+    }
+}
+
+// MARK: - Values
+
+extension SourceObject {
+    private func position(of name: String) -> Int? {
+        if let position = shape.position(of: name) { return position }
+        manager.note("\(entityName) has no property \(name) in the source's version.", self, property: name)
+        return nil
+    }
+
+    /// The reader, while its present row is this object's.
+    private var presentReader: InstanceReader? {
+        guard !hasLeftReader, let reader, reader.isAt(key) else { return nil }
+        return reader
+    }
+
+    /// The value of an attribute.
+    func value(at position: Int) -> AttributeValue? {
+        if let reader = presentReader {
+            switch reader.value(position) {
+            case .attribute(let value)?: return value
+            case .undecodable(let value)?: noteUnreadable(position, value.reason)
+            case .toOne?, .toMany?, nil: noteNoAttribute(position)
+            }
+            return nil
+        }
+        switch loaded()?.values[position] {
+        case .attribute(let value)?: return value
+        case .toOne?, .toMany?: noteNoAttribute(position)
+        case nil: noteUnreadable(position, "it is not what the model declares")
+        }
+        return nil
+    }
+
+    private func loaded() -> ObjectSnapshot? {
+        if let snapshot { return snapshot }
+        snapshot = manager.noting(self, property: nil) { try manager.sources.snapshot(entityName, key) }
+        return snapshot
+    }
+
+    private func noteUnreadable(_ position: Int, _ reason: String) {
+        let name = entity.shape.properties[position].name
+        manager.note("The value of \(name) cannot be read: \(reason).", self, property: name, isData: true)
+    }
+
+    private func noteNoAttribute(_ position: Int) {
+        let name = entity.shape.properties[position].name
+        manager.note(
+            "\(name) is not a stored attribute: a relationship is read with objects(_:).", self, property: name)
+    }
+}
+
+/// Finds objects of the unchanged store for a run.
+final class SourceObjects {
+    let store: ObjectStore
+    weak var manager: MigrationManager?
+    /// The batch that is read, by which relationships are read together.
+    private var reader: InstanceReader?
+    private var batch: (after: Int64, count: Int) = (0, 0)
+    private var owners: [ObjectID]?
+    /// By relationship, then by the owner's key.
+    private var destinations: [String: [Int64: [SourceObject]]] = [:]
+
+    init(_ store: ObjectStore) { self.store = store }
+
+    func begin(_ reader: InstanceReader, after key: Int64, count: Int) {
+        self.reader = reader
+        batch = (key, count)
+        owners = nil
+        destinations = [:]
+    }
+
+    func endBatches() {
+        reader = nil
+        owners = nil
+        destinations = [:]
+    }
+
+    func id(_ entityName: String, _ key: Int64) -> ObjectID {
+        store.id(entityName, key: key)
+    }
+
+    /// Nil for an object that the store does not have.
+    func snapshot(_ entityName: String, _ key: Int64) throws -> ObjectSnapshot? {
+        try store.snapshots(of: [id(entityName, key)]).first
+    }
+
+    func object(_ snapshot: ObjectSnapshot) throws -> SourceObject {
+        guard let manager else {
+            throw MigrationError(
+                .usage, "The migration is over.", place: snapshot.id.entityName,
+                remedy: "Do not keep a source object after the run of its policy.")
+        }
+        return SourceObject(manager, try store.columns(of: snapshot.id.entityName), snapshot)
+    }
+
+    /// The destinations of a relationship of one object; of all objects of the batch where it is one of them.
+    func destinations(of relationship: String, _ object: SourceObject, isInBatch: Bool) throws -> [SourceObject] {
+        guard isInBatch, let reader, reader.entity === object.entity else {
+            return try load(relationship, owners: [object.objectID])[object.key] ?? []
+        }
+        if destinations[relationship] == nil {
+            if owners == nil {
+                owners = try reader.keys(after: batch.after, count: batch.count).map { id(object.entityName, $0) }
+            }
+            destinations[relationship] = try load(relationship, owners: owners ?? [])
+        }
+        return destinations[relationship]?[object.key] ?? []
+    }
+
+    private func load(_ relationship: String, owners: [ObjectID]) throws -> [Int64: [SourceObject]] {
+        let found = try store.destinations(of: relationship, owners: owners)
+        let wanted = Set(found.values.joined())
+        var objects: [ObjectID: SourceObject] = [:]
+        objects.reserveCapacity(wanted.count)
+        for snapshot in try store.snapshots(of: Array(wanted)) { objects[snapshot.id] = try object(snapshot) }
+        return Dictionary(
+            found.map { owner, ids in (owner.key, ids.compactMap { objects[$0] }) },
+            uniquingKeysWith: { first, _ in first })
+    }
+}

@@ -1,0 +1,172 @@
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+// The second pass: every object is there, and is led to those that it led to.
+
+extension QuarantineRestorer {
+    func link(_ entry: Int64, _ object: QuarantinedObject) throws {
+        guard let position = places[OldIdentity(object.entity, object.key)], candidates[position].entry == entry,
+            candidates[position].refusal == nil
+        else { return }
+        do {
+            try link(position, object)
+            for link in try object.incoming() { try lead(link, to: position) }
+        } catch  where Self.isOfObject(error) {
+            try refuse(position, Self.reason(error))
+        }
+    }
+
+    private func link(_ position: Int, _ object: QuarantinedObject) throws {
+        let id = candidates[position].id
+        let shape = try store.columns(of: id.entityName).shape
+        var values: [String: ObjectValue] = [:]
+        var led: [(relationship: RelationshipDescription, inverse: RelationshipDescription?, ids: [ObjectID])] = []
+        for (name, value) in try object.values() {
+            guard case .relationship(let relationship, let inverse)? = shape[name], !relationship.isTransient else {
+                continue
+            }
+            let olds: [ObjectID]
+            switch value {
+            case .attribute: continue
+            case .toOne(let id): olds = id.map { [$0] } ?? []
+            case .toMany(let ids): olds = ids
+            }
+            var ids = try olds.compactMap { try destination($0, of: relationship, inverse, position) }
+            // An object that went back before this one may be led to it already.
+            if relationship.isToMany {
+                ids += try store.destinations(of: name, owners: [id])[id]?.filter { !ids.contains($0) } ?? []
+            }
+            if relationship.isRequired, ids.isEmpty {
+                throw Refusal("\(name) is required and leads to another object's destination")
+            }
+            guard !ids.isEmpty else { continue }
+            values[name] = relationship.isToMany ? .toMany(ids) : .toOne(ids[0])
+            led.append((relationship, inverse, ids))
+        }
+        guard !values.isEmpty else { return }
+        var changes = ObjectChanges()
+        changes.updated = [ObjectChanges.Update(id: id, version: nil, values: values)]
+        changes.keepsVersions = true
+        _ = try store.save(changes)
+        for link in led {
+            // The other end is a column of the destination's row, its own or that of a relationship without an inverse.
+            if let inverse = link.inverse {
+                if !inverse.isToMany { try ledger.noteChange(of: link.ids, [inverse.name]) }
+            } else if link.relationship.isToMany {
+                try ledger.noteChange(of: link.ids, [link.relationship.name])
+            }
+        }
+    }
+
+    /// The present destination of a link; nil, and noted, where there is none or where it is another object's.
+    private func destination(
+        _ old: ObjectID, of relationship: RelationshipDescription, _ inverse: RelationshipDescription?, _ position: Int
+    ) throws -> ObjectID? {
+        let name = "\(relationship.name) to \(old.entityName) \(old.key)"
+        guard let present = try present(OldIdentity(old)), accepts(relationship, present) else {
+            candidates[position].lostLinks.append("\(name), which does not exist")
+            return nil
+        }
+        guard try isFree(present, relationship, inverse, for: candidates[position].id) else {
+            candidates[position].lostLinks.append("\(name), which belongs to another object now")
+            return nil
+        }
+        return present
+    }
+
+    /// Whether no other object has the destination, where only one can.
+    func isFree(
+        _ destination: ObjectID, _ relationship: RelationshipDescription, _ inverse: RelationshipDescription?,
+        for id: ObjectID
+    ) throws -> Bool {
+        if let inverse {
+            guard !inverse.isToMany else { return true }
+            return try store.destinations(of: inverse.name, owners: [destination])[destination]?
+                .allSatisfy { $0 == id } ?? true
+        }
+        guard let entity = store.model.entity(id.entityName),
+            case .inverseless(let table, let column, _)? = store.layout.storage(
+                ofRelationship: relationship.name, in: entity)
+        else { return true }
+        let owner = try connection.value(
+            "SELECT \(column.quotedName) FROM \(table.quotedName) WHERE Z_PK = ?", [.integer(destination.key)])
+        return owner == .null || owner == .integer(id.key)
+    }
+
+    func accepts(_ relationship: RelationshipDescription, _ id: ObjectID) -> Bool {
+        guard let entity = store.model.entity(id.entityName),
+            let target = store.model.entity(relationship.destinationEntityName)
+        else { return false }
+        return store.model.isKind(entity, of: target)
+    }
+}
+
+// What the objects' own values do not say: links without an inverse that lead to them, and the order of lists.
+
+extension QuarantineRestorer {
+    /// Makes the owner's relationship lead to the object again, where it leads to no other by now.
+    func lead(_ link: ObjectSurroundings.IncomingLink, to position: Int) throws {
+        let id = candidates[position].id
+        let name = "the link \(link.relationship) of \(link.owner.entityName) \(link.owner.key)"
+        guard let owner = try present(OldIdentity(link.owner)), let entity = store.model.entity(owner.entityName),
+            let relationship = store.model.relationship(link.relationship, of: entity), !relationship.isTransient,
+            store.model.inverse(of: relationship) == nil, accepts(relationship, id)
+        else { return candidates[position].lostLinks.append("\(name), which does not exist") }
+        let present = try store.destinations(of: relationship.name, owners: [owner])[owner] ?? []
+        guard !present.contains(id) else { return }
+        guard relationship.isToMany ? try isFree(id, relationship, nil, for: owner) : present.isEmpty else {
+            return candidates[position].lostLinks.append("\(name), which leads to another object now")
+        }
+        var changes = ObjectChanges()
+        changes.keepsVersions = true
+        let value: ObjectValue = relationship.isToMany ? .toMany(present + [id]) : .toOne(id)
+        changes.updated = [.init(id: owner, version: nil, values: [relationship.name: value])]
+        _ = try store.save(changes)
+        // Of a list the members' rows have the numbers, which may all be given again where two were the same.
+        try ledger.noteChange(of: relationship.isToMany ? present : [owner], [relationship.name])
+    }
+
+    // MARK: - The third pass: the order of lists
+
+    /// Takes the numbers away that will be given back, so that none stands in another's way.
+    func clearSeats(_ entry: Int64, _ object: QuarantinedObject) throws {
+        try forEachSeat(entry, object) { list, member, owner, _ in
+            try list.clear(member, inListOf: owner, on: connection)
+        }
+    }
+
+    /// Gives every member of a list the number that it had.
+    func takeSeats(_ entry: Int64, _ object: QuarantinedObject) throws {
+        try forEachSeat(entry, object) { list, member, owner, number in
+            try list.put(member, inListOf: owner, at: number, on: connection)
+        }
+    }
+
+    private func forEachSeat(
+        _ entry: Int64, _ object: QuarantinedObject,
+        _ body: (ListPlace, _ member: Int64, _ owner: Int64, _ number: Int64) throws -> Void
+    ) throws {
+        guard let position = places[OldIdentity(object.entity, object.key)], candidates[position].entry == entry,
+            candidates[position].refusal == nil, let entity = store.model.entity(object.entity)
+        else { return }
+        let key = candidates[position].id.key
+        for seat in try object.seats() {
+            guard let relationship = store.model.relationship(seat.relationship, of: entity),
+                let end = try present(OldIdentity(seat.end))?.key,
+                let list = seat.isOwn
+                    ? ListPlace(in: relationship, of: entity, store)
+                    : ListPlace(inInverseOf: relationship, of: entity, store)
+            else { continue }
+            try body(list, seat.isOwn ? end : key, seat.isOwn ? key : end, seat.number)
+        }
+        for link in try object.incoming() {
+            guard let number = link.place, let owner = try present(OldIdentity(link.owner)),
+                let entity = store.model.entity(owner.entityName),
+                let relationship = store.model.relationship(link.relationship, of: entity),
+                let list = ListPlace(in: relationship, of: entity, store)
+            else { continue }
+            try body(list, key, owner.key, number)
+        }
+    }
+}

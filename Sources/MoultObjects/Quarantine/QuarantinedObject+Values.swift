@@ -1,0 +1,155 @@
+import MoultBasics
+import MoultModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension QuarantinedObject {
+    /// Returns the values that the object held, by property, read back from its document.
+    ///
+    /// - Throws: `metadataInvalid` for a document that is none of Moult's; `dataConflict` for a value that has no text to
+    ///   be read back from. The place is the property.
+    func values() throws -> [(name: String, value: ObjectDocumentValue)] {
+        try (document().members ?? []).filter { $0.key != JSONValue.incomingKey }.map { member in
+            if member.value["stored"]?.string != nil {
+                throw MigrationError(
+                    .dataConflict, "its \(member.key) cannot be read by the model",
+                    place: "\(entity).\(member.key)",
+                    remedy: "Insert the object with the app; \(.showQuarantine) prints its values.")
+            }
+            guard let value = ObjectDocumentValue(member.value) else {
+                throw MigrationError(
+                    .dataConflict, "its \(member.key) cannot be read", place: "\(entity).\(member.key)",
+                    remedy: "Insert the object with the app.")
+            }
+            return (member.key, value)
+        }
+    }
+}
+
+extension QuarantinedObject {
+    private func document() throws -> JSONValue {
+        try JSONValue(parsing: Array(object.utf8), place: "\(entity) \(key) in the quarantine", code: .metadataInvalid)
+    }
+
+    /// The number of one member in an ordered list.
+    struct Seat {
+        let relationship: String
+        let end: ObjectID
+        let number: Int64
+        /// Whether the list is the object's own, and the other end the member.
+        let isOwn: Bool
+    }
+
+    /// The numbers of lists; what cannot be read of them is left out.
+    func seats() throws -> [Seat] {
+        try (document().members ?? []).filter { $0.key != JSONValue.incomingKey }.flatMap { member -> [Seat] in
+            let ends = member.value["toMany"]?.array ?? member.value["toOne"].map { [$0] } ?? []
+            let places = member.value["places"]?.array ?? member.value["place"].map { [$0] } ?? []
+            func seats(_ numbers: [JSONValue], isOwn: Bool) -> [Seat] {
+                zip(ends, numbers).compactMap { end, number in
+                    guard let id = end.string.flatMap({ ObjectID(uri: $0) }), let number = number.integer else {
+                        return nil
+                    }
+                    return Seat(relationship: member.key, end: id, number: number, isOwn: isOwn)
+                }
+            }
+            return seats(places, isOwn: false) + seats(member.value["order"]?.array ?? [], isOwn: true)
+        }
+    }
+
+    /// The links that led to it without an inverse; what cannot be read of them is left out.
+    func incoming() throws -> [ObjectSurroundings.IncomingLink] {
+        (try document()[JSONValue.incomingKey]?.array ?? []).compactMap { link in
+            guard let owner = link["from"]?.string.flatMap({ ObjectID(uri: $0) }),
+                let relationship = link["relationship"]?.string
+            else { return nil }
+            return .init(owner: owner, relationship: relationship, place: link["place"]?.integer)
+        }
+    }
+}
+
+/// The value of one property in the document of an object.
+enum ObjectDocumentValue {
+    case attribute(AttributeValue?)
+    case toOne(ObjectID?)
+    case toMany([ObjectID])
+
+    /// Whether the object had nothing there.
+    var isEmpty: Bool {
+        switch self {
+        case .attribute(let value): value == nil
+        case .toOne(let id): id == nil
+        case .toMany(let ids): ids.isEmpty
+        }
+    }
+
+    /// Nil for what is no value of a document.
+    init?(_ document: JSONValue) {
+        if let uris = document["toMany"]?.array {
+            let ids = uris.compactMap { $0.string.flatMap { ObjectID(uri: $0) } }
+            guard ids.count == uris.count else { return nil }
+            self = .toMany(ids)
+        } else if let destination = document["toOne"] {
+            if destination == .null {
+                self = .toOne(nil)
+            } else if let id = destination.string.flatMap({ ObjectID(uri: $0) }) {
+                self = .toOne(id)
+            } else {
+                return nil
+            }
+        } else if let value = document["value"] {
+            if value == .null {
+                self = .attribute(nil)
+            } else if let type = document["type"]?.string.flatMap(AttributeType.init(name:)),
+                let value = AttributeValue(document: value, type: type, seconds: document["seconds"]?.double)
+            {
+                self = .attribute(value)
+            } else {
+                return nil
+            }
+        } else {
+            return nil
+        }
+    }
+}
+
+extension AttributeValue {
+    /// Reads ``document`` back; nil if it is no value of the type.
+    ///
+    /// - Parameter seconds: of a date, since the reference date: its text has nine decimals only.
+    package init?(document: JSONValue, type: AttributeType, seconds: Double?) {
+        let bytes = document.string.flatMap { Data(base64Encoded: $0) }.map { [UInt8]($0) }
+        switch (type, document) {
+        case (.integer16, .integer(let number)), (.integer32, .integer(let number)), (.integer64, .integer(let number)):
+            self = .integer(number)
+        case (.boolean, .bool(let flag)): self = .boolean(flag)
+        case (.double, _), (.float, _):
+            guard let number = document.double ?? document.string.flatMap(Double.init) else { return nil }
+            self = .double(number)
+        case (.date, .string(let text)):
+            guard let seconds = seconds ?? Self.seconds(text) else { return nil }
+            self = .date(seconds)
+        case (.decimal, .string(let digits)): self = .decimal(digits)
+        case (.string, .string(let text)): self = .string(text)
+        case (.uri, .string(let text)): self = .uri(text)
+        case (.uuid, .string(let text)):
+            guard let uuid = UUID(uuidString: text)?.uuid else { return nil }
+            self = .uuid(withUnsafeBytes(of: uuid) { Array($0) })
+        case (.binary, .string):
+            guard let bytes else { return nil }
+            self = .binary(bytes)
+        case (.transformable, .string):
+            guard let bytes else { return nil }
+            self = .transformable(bytes)
+        default: return nil
+        }
+    }
+
+    private static func seconds(_ text: String) -> Double? {
+        Timestamp(iso8601: text)?.seconds(since: Timestamp(seconds: Int64(DateText.referenceDate)))
+    }
+}

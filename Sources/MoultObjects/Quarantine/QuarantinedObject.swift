@@ -1,0 +1,173 @@
+import MoultBasics
+import MoultModel
+import MoultSQLite
+
+/// An object that was taken out of a store, with all that it held.
+package struct QuarantinedObject: Sendable, Hashable {
+    package var entity: String
+    package var key: Int64
+    package var reason: String
+    /// The rule or policy that sent it.
+    package var origin: String
+    /// One JSON document: ``Swift/JSONValue/init(quarantining:_:unreadable:)``.
+    package var object: String
+
+    package init(entity: String, key: Int64, reason: String, origin: String, object: String) {
+        self.entity = entity
+        self.key = key
+        self.reason = reason
+        self.origin = origin
+        self.object = object
+    }
+}
+
+extension JSONValue {
+    /// The properties of an object, each under its name: `{"type", "value"}` for an attribute, with a date's exact
+    /// `"seconds"` since the reference date; `{"toOne": URI}` and `{"toMany": [URI]}` for a relationship. The bytes of an
+    /// external file are the value. What the store holds and the model cannot read is null, with `"stored"`: the SQL
+    /// literal of what its column holds. `"place"` and `"places"` are the object's numbers in ordered lists at the other
+    /// end, `"order"` those of the members of its own; ``incomingKey`` has the links that lead to it by relationships without an inverse.
+    ///
+    /// - Parameters:
+    ///   - shape: of the object's own entity.
+    ///   - values: one for each property of the shape; nil leaves it out.
+    ///   - unreadable: by property, the SQL literal of what the model cannot read.
+    package init(quarantining shape: EntityShape, _ values: [ObjectValue?], unreadable: [String: String] = [:]) {
+        self.init(quarantining: shape, values, unreadable: unreadable, .init())
+    }
+
+    init(
+        quarantining shape: EntityShape, _ values: [ObjectValue?], unreadable: [String: String],
+        _ surroundings: ObjectSurroundings
+    ) {
+        let properties = zip(shape.properties, values).compactMap { property, value -> Member? in
+            if let literal = unreadable[property.name] {
+                return Member(property.name, ["value": .null, "stored": .string(literal)])
+            }
+            guard let value else { return nil }
+            return Member(property.name, Self.document(value, of: property, surroundings))
+        }
+        let incoming = surroundings.incoming.map { link -> JSONValue in
+            .object(
+                [.init("from", .string(link.owner.description)), .init("relationship", .string(link.relationship))]
+                    + (link.place.map { [.init("place", .integer($0))] } ?? []))
+        }
+        self = .object(properties + (incoming.isEmpty ? [] : [Member(Self.incomingKey, .array(incoming))]))
+    }
+
+    /// No property has such a name.
+    static let incomingKey = "@from"
+
+    private static func document(
+        _ value: ObjectValue, of property: EntityShape.Property, _ surroundings: ObjectSurroundings
+    ) -> JSONValue {
+        switch (value, property) {
+        case (.attribute(.date(let seconds)?), .attribute(_, let attribute)):
+            return [
+                "type": .string(attribute.type.name), "value": AttributeValue.date(seconds).document,
+                "seconds": .double(seconds),
+            ]
+        case (.attribute(let value), .attribute(_, let attribute)):
+            return ["type": .string(attribute.type.name), "value": value?.document ?? .null]
+        case (.attribute(let value), .relationship): return ["value": value?.document ?? .null]
+        case (.toOne(let id), _):
+            let place = id.flatMap { surroundings.places[property.name]?[$0.key] }
+            return .object(
+                [.init("toOne", JSONValue(id?.description))] + (place.map { [.init("place", .integer($0))] } ?? []))
+        case (.toMany(let ids), _):
+            let numbers = [("order", surroundings.order), ("places", surroundings.places)].compactMap { key, all in
+                all[property.name].map { numbers in
+                    Member(key, .array(ids.map { numbers[$0.key].map(JSONValue.integer) ?? .null }))
+                }
+            }
+            return .object([.init("toMany", JSONValue(ids.map(\.description)))] + numbers)
+        }
+    }
+}
+
+extension QuarantineWriter {
+    /// Adds objects of a store with all that they hold, their relationships of either kind among it.
+    ///
+    /// - Parameter ids: so many as may be in memory at once.
+    package func add(_ ids: [ObjectID], of store: ObjectStore, reason: String, by origin: String) throws {
+        let snapshots = try store.snapshots(of: ids)
+        for (entityName, snapshots) in Dictionary(grouping: snapshots, by: \.id.entityName)
+            .sorted(by: { $0.key.precedesInByteOrder($1.key) })
+        {
+            let shape = try store.columns(of: entityName).shape
+            let lists = try shape.properties.map { property -> [ObjectID: [ObjectID]]? in
+                guard case .relationship(let relationship, _) = property, relationship.isToMany,
+                    !relationship.isTransient
+                else { return nil }
+                return try store.destinations(of: relationship.name, owners: snapshots.map(\.id))
+            }
+            let surroundings = try ObjectSurroundings.all(
+                of: snapshots.map(\.id), entity: shape.entity, in: store, connection)
+            for snapshot in snapshots {
+                let values = zip(snapshot.values, lists).map { value, lists in
+                    lists.map { .toMany($0[snapshot.id] ?? []) } ?? value
+                }
+                var unreadable: [String: String] = [:]
+                for (property, value) in zip(shape.properties, values) where value == nil {
+                    unreadable[property.name] = try store.storedLiteral(of: property.name, in: snapshot.id)
+                }
+                try add(
+                    entity: entityName, key: snapshot.id.key, reason: reason,
+                    values: JSONValue(
+                        quarantining: shape, values, unreadable: unreadable, surroundings[snapshot.id.key] ?? .init()),
+                    by: origin)
+            }
+        }
+    }
+}
+
+/// Collects the objects that a pass of a migration takes out of the store, until the engine keeps them in the
+/// quarantine next to it.
+///
+/// They lie in a temporary table of the working copy's connection, so that memory does not grow with their number and
+/// nothing is left of a run that ends early. Whoever adds an object deletes it from the store.
+package final class QuarantineWriter {
+    let connection: Connection
+    private let insert: Statement
+    /// Objects added by this writer.
+    package private(set) var count: Int64 = 0
+
+    package init(_ connection: Connection) throws {
+        self.connection = connection
+        try connection.execute(
+            """
+            CREATE TEMP TABLE IF NOT EXISTS moult_quarantine (
+                entity TEXT NOT NULL, key INTEGER NOT NULL, reason TEXT NOT NULL, origin TEXT NOT NULL,
+                object TEXT NOT NULL)
+            """)
+        insert = try connection.prepare("INSERT INTO temp.moult_quarantine VALUES (?, ?, ?, ?, ?)")
+    }
+
+    /// - Parameters:
+    ///   - entity: the object's own entity.
+    ///   - key: its `Z_PK`.
+    ///   - reason: one sentence for people.
+    ///   - values: the whole object: ``Swift/JSONValue/init(quarantining:_:unreadable:)`` makes it.
+    ///   - origin: the rule or policy that sent it.
+    package func add(entity: String, key: Int64, reason: String, values: JSONValue, by origin: String) throws {
+        try insert.run([.text(entity), .integer(key), .text(reason), .text(origin), .text(values.compact)])
+        insert.reset()
+        count += 1
+    }
+}
+
+extension QuarantinedObject {
+    /// Calls `body` for each object that the connection's writers have collected, in their order.
+    package static func forEach(on connection: Connection, _ body: (QuarantinedObject) throws -> Void) throws {
+        let isThere = "SELECT count(*) FROM temp.sqlite_master WHERE name = 'moult_quarantine'"
+        guard try connection.integer(isThere) == 1 else { return }
+        try connection.forEachRow(
+            "SELECT entity, key, reason, origin, object FROM temp.moult_quarantine ORDER BY rowid"
+        ) { row in
+            try body(
+                QuarantinedObject(
+                    entity: row.text(0) ?? "", key: row.integer(1), reason: row.text(2) ?? "",
+                    origin: row.text(3) ?? "", object: row.text(4) ?? "{}"))
+        }
+    }
+}

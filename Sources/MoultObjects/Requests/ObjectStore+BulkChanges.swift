@@ -1,0 +1,135 @@
+import MoultBasics
+import MoultModel
+import MoultStore
+
+extension ObjectStore {
+    /// Sets properties of every object that the fetch finds without making objects of them: `NSBatchUpdateRequest`.
+    ///
+    /// `Z_OPT` goes up by one, triggers and the other ends of relationships follow, rules of validation are not asked.
+    ///
+    /// - Parameter assignments: by the name of an attribute or to-one relationship, an expression over the object as it
+    ///   was before.
+    /// - Returns: the objects, in the order of the fetch.
+    /// - Throws: `usage` for a property that cannot be set; `dataConflict` for a value of another type and for nil if a
+    ///   value is required; `SaveConflicts` if a uniqueness constraint would be broken; nothing is changed then.
+    package func updateAll(
+        _ fetch: ObjectFetch, set assignments: [String: Expression], author: String? = nil, contextName: String? = nil
+    ) throws -> [ObjectID] {
+        let entity = try columns(of: fetch.entityName)
+        let names = assignments.keys.sorted { $0.precedesInByteOrder($1) }
+        let targets = try names.map { try BulkTarget($0, of: entity) }
+        var computed = fetch
+        computed.columns = [.init(Self.objectColumn, .evaluatedObject)]
+        (computed.groupBy, computed.having, computed.returnsDistinct) = ([], nil, false)
+        var constants: [String: ExpressionValue] = [:]
+        for name in names {
+            switch assignments[name] {
+            case .constant(let value)?: constants[name] = value
+            case let expression?: computed.columns.append(.init(name, expression))
+            case nil: break
+            }
+        }
+        return try writing(author: author, contextName: contextName) {
+            var changes = ObjectChanges()
+            try forEachRow(of: computed) { row in
+                guard case .object(let id)? = row[Self.objectColumn] else { return }
+                var values: [String: ObjectValue] = [:]
+                for target in targets {
+                    let value = constants[target.name] ?? row[target.name] ?? .null
+                    values[target.name] = try target.value(value, of: id.description)
+                }
+                changes.updated.append(ObjectChanges.Update(id: id, version: nil, values: values))
+            }
+            _ = try ObjectSave(changes, in: self).run()
+            return changes.updated.map(\.id)
+        }
+    }
+
+    // No property is called so.
+    private static let objectColumn = "SELF"
+}
+
+extension ObjectStore {
+    /// Deletes every object that the fetch finds without making objects of them: `NSBatchDeleteRequest`.
+    ///
+    /// Delete rules hold as Core Data keeps them in a batch: cascade takes the destinations along, nullify and no
+    /// action end the references to what is gone, in foreign keys and join tables. Deny refuses, and so does a required
+    /// to-one that would be left empty; validation by code is not asked. Files of large values go when the transaction
+    /// is over.
+    ///
+    /// - Returns: the deleted objects, cascaded ones behind those that the fetch finds.
+    /// - Throws: `dataConflict` if a rule denies it, as ``fetchIDs(_:)`` and as ``writing(_:)``; nothing is deleted
+    ///   then.
+    package func deleteAll(_ fetch: ObjectFetch, author: String? = nil, contextName: String? = nil) throws -> [ObjectID]
+    {
+        try writing(author: author, contextName: contextName) {
+            var deletion = BulkDeletion(in: self)
+            try deletion.add(try fetchIDs(fetch))
+            try deletion.check()
+            var changes = ObjectChanges()
+            changes.deleted = deletion.objects.map { ObjectChanges.Deletion(id: $0, version: nil) }
+            _ = try ObjectSave(changes, in: self).run()
+            return deletion.objects
+        }
+    }
+}
+
+/// The objects that one deletion takes along, by the delete rules.
+private struct BulkDeletion {
+    private let store: ObjectStore
+    private(set) var objects: [ObjectID] = []
+    private var doomed: Set<ObjectID> = []
+
+    init(in store: ObjectStore) { self.store = store }
+
+    /// Adds objects, and those that follow by cascade.
+    mutating func add(_ found: [ObjectID]) throws {
+        var frontier = found
+        while !frontier.isEmpty {
+            let fresh = frontier.filter { doomed.insert($0).inserted }
+            objects += fresh
+            frontier = try links(of: fresh) { $0.deleteRule == .cascade }.map(\.destination)
+        }
+    }
+
+    /// Refuses what deny and required to-one relationships forbid.
+    func check() throws {
+        let binding = try links(of: objects) { $0.deleteRule == .deny || store.isNeeded($0) }
+        guard let link = binding.first(where: { !doomed.contains($0.destination) }) else { return }
+        let (owner, relationship, destination) = link
+        let isDenied = relationship.deleteRule == .deny
+        throw MigrationError(
+            .dataConflict,
+            isDenied
+                ? "\(owner) cannot be deleted while \(relationship.name) leads to \(destination)."
+                : "\(destination) needs \(owner) for its \(relationship.inverseName ?? "").",
+            place: "\(owner.entityName).\(relationship.name)",
+            remedy: isDenied
+                ? "Delete or unlink those objects first." : "Delete both, or give it another object first.")
+    }
+
+    /// Returns the links from the objects over the relationships that `isIncluded` accepts.
+    private func links(of objects: [ObjectID], where isIncluded: (RelationshipDescription) -> Bool) throws
+        -> [(owner: ObjectID, relationship: RelationshipDescription, destination: ObjectID)]
+    {
+        var links: [(ObjectID, RelationshipDescription, ObjectID)] = []
+        let groups = Dictionary(grouping: objects, by: \.entityName)
+        for (entityName, owners) in groups.sorted(by: { $0.key.precedesInByteOrder($1.key) }) {
+            guard let entity = store.model.entity(entityName) else { continue }
+            for relationship in store.model.relationships(of: entity).filter(isIncluded)
+            where store.layout.storage(ofRelationship: relationship.name, in: entity) != nil {
+                let destinations = try store.destinations(of: relationship.name, owners: owners)
+                for owner in owners { links += (destinations[owner] ?? []).map { (owner, relationship, $0) } }
+            }
+        }
+        return links
+    }
+}
+
+extension ObjectStore {
+    /// Whether the destinations cannot be without the object that leads to them.
+    fileprivate func isNeeded(_ relationship: RelationshipDescription) -> Bool {
+        guard relationship.deleteRule == .nullify, let inverse = model.inverse(of: relationship) else { return false }
+        return !inverse.isToMany && !inverse.isOptional
+    }
+}

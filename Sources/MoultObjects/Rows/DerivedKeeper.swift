@@ -1,0 +1,303 @@
+import MoultBasics
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+/// Keeps the derived attributes that no trigger of the store keeps, by triggers of the connection's own: as temporary
+/// ones they are nobody else's and leave no trace in the store.
+///
+/// What Core Data's own triggers for these look like is not publicly known; what they compute is.
+package struct DerivedKeeper {
+    private(set) var triggers: [String] = []
+    /// The derivations that are not known: their values stay as they are stored.
+    private(set) var findings: [Finding] = []
+    private let layout: StoreLayout
+    private let kept: Set<String>
+
+    init(_ layout: StoreLayout) {
+        self.layout = layout
+        kept = Set(layout.triggers.map(\.name))
+        for entity in layout.model.entities where layout.entityNumbers[entity.name] != nil {
+            for attribute in entity.attributes where attribute.isStored {
+                guard let derivation = attribute.derivation, !isKept(attribute, of: entity) else { continue }
+                add(derivation, of: attribute, in: entity)
+            }
+        }
+    }
+
+    /// The function that the triggers of `canonical:` call.
+    package static let canonical = SQLiteFunction("moult_canonical", argumentCount: 1, isCallableFromSchema: true) {
+        values in
+        values.text(0).map { .text($0.canonical) } ?? .null
+    }
+
+    /// Whether the store has triggers for the attribute: Core Data's own keep it then, whatever it is derived from.
+    private func isKept(_ attribute: AttributeDescription, of entity: EntityDescription) -> Bool {
+        kept.contains { $0.hasPrefix("Z_DA_") && $0.contains("_\(entity.name)_\(attribute.name)_") }
+    }
+
+    private mutating func add(
+        _ derivation: AttributeDescription.Derivation, of attribute: AttributeDescription,
+        in entity: EntityDescription
+    ) {
+        guard derivation.filter == nil, let shape = DerivedShape(derivation.expression),
+            let column = DerivedTarget(attribute, in: entity, layout), let made = column.triggers(for: shape)
+        else {
+            findings.append(
+                Finding(
+                    code: "derived-not-kept", severity: .warning, place: "\(entity.name).\(attribute.name)",
+                    message: "How to compute \(derivation.expression) is not known; "
+                        + "the stored value does not change when objects change.",
+                    remedy: "Core Data computes the value when it next saves the object."))
+            return
+        }
+        triggers += made
+    }
+}
+
+/// A derivation that can be computed.
+package enum DerivedShape: Hashable {
+    /// `name`, `canonical:(name)`
+    case own(attribute: String, isCanonical: Bool)
+    /// `author.name`, `canonical:(author.name)`
+    case value(relationship: String, attribute: String, isCanonical: Bool)
+    /// `pages.@count`
+    case count(relationship: String)
+    /// `pages.@sum.length`
+    case sum(relationship: String, attribute: String)
+    case now
+
+    package init?(_ text: String) {
+        if let known = DerivationShape(text) {
+            switch known {
+            case .count(let relationship): self = .count(relationship: relationship)
+            case .value(let relationship, let attribute):
+                self = .value(relationship: relationship, attribute: attribute, isCanonical: false)
+            case .now: self = .now
+            }
+            return
+        }
+        switch try? Expression(parsing: text) {
+        case .keyPath(let path, of: .evaluatedObject):
+            self.init(path: path.split(separator: ".").map(String.init), isCanonical: false)
+        case .function("canonical:", let arguments):
+            guard arguments.count == 1, case .keyPath(let path, of: .evaluatedObject)? = arguments.first else {
+                return nil
+            }
+            self.init(path: path.split(separator: ".").map(String.init), isCanonical: true)
+        case .function("sum:", let arguments):
+            guard arguments.count == 1, case .keyPath(let path, of: .evaluatedObject)? = arguments.first else {
+                return nil
+            }
+            let parts = path.split(separator: ".").map(String.init)
+            guard parts.count == 2 else { return nil }
+            self = .sum(relationship: parts[0], attribute: parts[1])
+        default:
+            return nil
+        }
+    }
+
+    /// Whether the value is another than those that it is derived from.
+    package var isComputed: Bool {
+        switch self {
+        case .own(_, let isCanonical), .value(_, _, let isCanonical): isCanonical
+        case .sum: true
+        case .count, .now: false
+        }
+    }
+
+    private init?(path: [String], isCanonical: Bool) {
+        switch (path.count, path.dropFirst().first) {
+        case (1, _) where !path[0].hasPrefix("@"):
+            self = .own(attribute: path[0], isCanonical: isCanonical)
+        case (2, let second?) where !second.hasPrefix("@"):
+            self = .value(relationship: path[0], attribute: second, isCanonical: isCanonical)
+        case (3, "@sum") where !isCanonical:
+            self = .sum(relationship: path[0], attribute: path[2])
+        default:
+            return nil
+        }
+    }
+}
+
+/// A derived attribute's column, which writes the temporary triggers that keep it.
+package struct DerivedTarget {
+    private let layout: StoreLayout
+    private let entity: EntityDescription
+    private let attribute: String
+    private let table: String
+    private let column: String
+    /// The numbers of the entities that have the attribute.
+    private let numbers: String
+
+    package init?(_ attribute: AttributeDescription, in entity: EntityDescription, _ layout: StoreLayout) {
+        guard let table = layout.table(for: entity)?.name,
+            let column = layout.column(forAttribute: attribute.name, in: entity)
+        else { return nil }
+        self.layout = layout
+        self.entity = entity
+        self.attribute = attribute.name
+        self.table = table
+        self.column = column.quotedName
+        numbers = layout.numbers(ofEntityAndDescendants: entity).map(String.init).joined(separator: ", ")
+    }
+
+    /// Computes the column anew in all rows; nil if the derivation leads to nothing that is stored.
+    package func statement(for shape: DerivedShape) -> String? {
+        events(for: shape)?.first { $0.what == "INSERT" && $0.table == table }.map { event in
+            "UPDATE \(table.quotedName) SET \(column) = \(event.value) WHERE Z_ENT IN (\(numbers))"
+        }
+    }
+
+    /// Something that happens to rows of a table, what the column is then, and in which rows of its own table.
+    private struct Event {
+        let what: String
+        let table: String
+        /// Over a row of the own table, whose columns stand bare or behind the table's name.
+        let value: String
+        let condition: String
+
+        init(_ what: String, _ table: String, _ value: String, where condition: String) {
+            self.what = what
+            self.table = table
+            self.value = value
+            self.condition = condition
+        }
+    }
+
+    /// Nil if the derivation leads to nothing that is stored.
+    func triggers(for shape: DerivedShape) -> [String]? {
+        events(for: shape)?.enumerated().map { trigger($1, number: $0) }
+    }
+
+    private func trigger(_ event: Event, number: Int) -> String {
+        let name = "Z_DA_TEMP_\(entity.name)_\(attribute)_\(number)".quotedName
+        let rows = "\(event.condition) AND Z_ENT IN (\(numbers))"
+        let arguments = "\(table.quotedLiteral), Z_ENT, Z_PK, \(attribute.quotedLiteral), \(column)"
+        return
+            "CREATE TEMP TRIGGER IF NOT EXISTS \(name) AFTER \(event.what) ON main.\(event.table.quotedName) FOR EACH ROW BEGIN "
+            + "UPDATE \(table.quotedName) SET \(column) = \(event.value) WHERE \(rows); "
+            + "SELECT NSCoreDataDATriggerUpdatedAffectedObjectValue(\(arguments)) FROM \(table.quotedName) "
+            + "WHERE \(rows); END"
+    }
+
+    private func events(for shape: DerivedShape) -> [Event]? {
+        switch shape {
+        case .now:
+            return [Event("UPDATE OF Z_OPT", table, "NSCoreDataNow()", where: "Z_PK = NEW.Z_PK")]
+        case .own(let name, let isCanonical):
+            guard let source = layout.column(forAttribute: name, in: entity)?.quotedName else { return nil }
+            let value = canonical(source, isCanonical)
+            return [
+                Event("INSERT", table, value, where: "Z_PK = NEW.Z_PK"),
+                Event("UPDATE OF \(source)", table, value, where: "Z_PK = NEW.Z_PK"),
+            ]
+        case .value(let relationship, let name, let isCanonical):
+            return self.value(of: name, through: relationship, isCanonical)
+        case .count(let relationship):
+            return aggregate("count(*)", of: nil, over: relationship)
+        case .sum(let relationship, let name):
+            return aggregate("ifnull(sum(d.%), 0)", of: name, over: relationship)
+        }
+    }
+
+    private func canonical(_ value: String, _ isCanonical: Bool) -> String {
+        isCanonical ? "moult_canonical(\(value))" : value
+    }
+
+    private func destination(of relationship: String) -> (entity: EntityDescription, table: String)? {
+        guard let name = layout.model.relationship(relationship, of: entity)?.destinationEntityName,
+            let there = layout.model.entity(name), let table = layout.table(for: there)?.name
+        else { return nil }
+        return (there, table)
+    }
+
+    private func value(of name: String, through relationship: String, _ isCanonical: Bool) -> [Event]? {
+        guard case .foreignKey(_, let key, _)? = layout.storage(ofRelationship: relationship, in: entity),
+            let (there, source) = destination(of: relationship),
+            let found = layout.column(forAttribute: name, in: there)?.quotedName
+        else { return nil }
+        let foreign = key.quotedName
+        let value =
+            "(SELECT \(canonical("d.\(found)", isCanonical)) FROM \(source.quotedName) AS d "
+            + "WHERE d.Z_PK = \(table.quotedName).\(foreign))"
+        return [
+            Event("INSERT", table, value, where: "Z_PK = NEW.Z_PK"),
+            Event("UPDATE OF \(foreign)", table, value, where: "Z_PK = NEW.Z_PK"),
+            Event("INSERT", source, value, where: "\(foreign) = NEW.Z_PK"),
+            Event("UPDATE OF \(found)", source, value, where: "\(foreign) = NEW.Z_PK"),
+        ]
+    }
+
+    /// - Parameter function: over the destinations `d`, with % for the column.
+    private func aggregate(_ function: String, of name: String?, over relationship: String) -> [Event]? {
+        guard let storage = layout.storage(ofRelationship: relationship, in: entity),
+            let (there, source) = destination(of: relationship)
+        else { return nil }
+        let found = name.flatMap { layout.column(forAttribute: $0, in: there)?.quotedName }
+        guard name == nil || found != nil else { return nil }
+        let computed = function.replacing("%", with: found ?? "")
+        let own = "\(table.quotedName).Z_PK"
+        switch storage {
+        case .inverseForeignKey(_, let column, _, _), .inverseless(_, let column, _):
+            let key = column.quotedName
+            let value = "(SELECT \(computed) FROM \(source.quotedName) AS d WHERE d.\(key) = \(own))"
+            let watched = [key] + [found].compactMap { $0 }
+            return [
+                Event("INSERT", table, value, where: "Z_PK = NEW.Z_PK"),
+                Event("INSERT", source, value, where: "Z_PK = NEW.\(key)"),
+                Event("DELETE", source, value, where: "Z_PK = OLD.\(key)"),
+                Event(
+                    "UPDATE OF \(watched.joined(separator: ", "))", source, value,
+                    where: "Z_PK IN (NEW.\(key), OLD.\(key))"),
+            ]
+        case .joinTable(let join, let ownColumn, let otherColumn, _, _, _):
+            let (owner, other) = (ownColumn.quotedName, otherColumn.quotedName)
+            let value =
+                "(SELECT \(computed) FROM \(join.quotedName) AS j JOIN \(source.quotedName) AS d "
+                + "ON d.Z_PK = j.\(other) WHERE j.\(owner) = \(own))"
+            let changed = found.map {
+                Event(
+                    "UPDATE OF \($0)", source, value,
+                    where: "Z_PK IN (SELECT \(owner) FROM \(join.quotedName) WHERE \(other) = NEW.Z_PK)")
+            }
+            return [
+                Event("INSERT", table, value, where: "Z_PK = NEW.Z_PK"),
+                Event("INSERT", join, value, where: "Z_PK = NEW.\(owner)"),
+                Event("DELETE", join, value, where: "Z_PK = OLD.\(owner)"),
+                // A row of a join table may come before the row that it leads to.
+                Event(
+                    "INSERT", source, value,
+                    where: "Z_PK IN (SELECT \(owner) FROM \(join.quotedName) WHERE \(other) = NEW.Z_PK)"),
+            ] + [changed].compactMap { $0 }
+        case .foreignKey:
+            return nil
+        }
+    }
+}
+
+/// The rows whose derived attributes a trigger has computed, as the functions are told that Core Data's triggers call
+/// for this.
+///
+/// Sendable as its functions have to be; it is used by the one thread that uses the connection.
+final class RecomputedRows: @unchecked Sendable {
+    struct Row: Hashable {
+        let table: String
+        /// `Z_ENT`
+        let number: Int64
+        let key: Int64
+    }
+
+    var rows: Set<Row> = []
+
+    var functions: [SQLiteFunction] {
+        ["NSCoreDataDATriggerUpdatedAffectedObjectValue", "NSCoreDataDATriggerInsertUpdatedAffectedObjectValue"]
+            .map { name in
+                SQLiteFunction(name, argumentCount: 5, isDeterministic: false, isCallableFromSchema: true) { values in
+                    self.rows.insert(
+                        Row(table: values.text(0) ?? "", number: values.integer(1), key: values.integer(2)))
+                    return .null
+                }
+            }
+    }
+}

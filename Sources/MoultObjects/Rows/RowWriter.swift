@@ -1,0 +1,282 @@
+import MoultBasics
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+/// Writes rows and links inside the transaction that its connection has open; the only writer of rows.
+///
+/// The bulk writer behind fixtures and the saves of an ``ObjectStore`` both stand on it: keys, places in ordered lists,
+/// external files and the functions that a store's triggers call are its business.
+final class RowWriter {
+    let layout: StoreLayout
+    let connection: Connection
+    let external: ExternalFiles
+    let keys: PrimaryKeys
+    /// Derived attributes that nothing keeps.
+    let findings: [Finding]
+    /// Whether triggers look rows up while rows are written.
+    let hasTriggers: Bool
+    /// Whether the tables have the indexes of their foreign keys.
+    var isIndexed = true
+    private let system: any System
+    private var statements: [String: Statement] = [:]
+    private var places: [RelationshipReference: ListPlaces] = [:]
+    private var entities: [String: EntityColumns] = [:]
+    private var lastEntity: EntityColumns?
+
+    /// - Parameter recomputed: takes the rows that triggers compute, where somebody wants to know them.
+    init(
+        _ connection: Connection, layout: StoreLayout, external: ExternalFiles, recomputed: RecomputedRows? = nil,
+        on system: some System
+    ) throws {
+        self.connection = connection
+        self.layout = layout
+        self.external = external
+        self.system = system
+        keys = PrimaryKeys(connection, layout)
+        try connection.registerCoreDataStubs()
+        // A function with the very number of arguments goes before the stub, which takes any.
+        for function in recomputed?.functions ?? [] { try connection.register(function) }
+        try connection.register(Self.dateFunction(on: system))
+        try connection.register(DerivedKeeper.canonical)
+        let derived = DerivedKeeper(layout)
+        for trigger in derived.triggers { try connection.execute(trigger) }
+        findings = derived.findings
+        hasTriggers = !layout.triggers.isEmpty || !derived.triggers.isEmpty
+        // SQLite calls it unsafe that a trigger writes an R-tree, which Core Data's own do.
+        if !layout.virtualTables.isEmpty { try connection.execute("PRAGMA trusted_schema = ON") }
+    }
+
+    /// Returns the function that a trigger of a `now()` attribute calls: it gives the present moment, as a date is
+    /// stored.
+    private static func dateFunction(on system: some System) -> SQLiteFunction {
+        SQLiteFunction("NSCoreDataNow", argumentCount: 0, isDeterministic: false, isCallableFromSchema: true) { _ in
+            .real(system.now.sinceReferenceDate)
+        }
+    }
+
+    var now: Timestamp { system.now }
+
+    /// Forgets what was true in the transaction before.
+    func begin() {
+        keys.forget()
+        places = [:]
+    }
+
+    /// The compiled statement for a text, made once.
+    func statement(_ sql: String) throws -> Statement {
+        if let known = statements[sql] { return known }
+        // A caller may make texts without end; the statements in use are compiled again.
+        if statements.count >= 1_000 { statements = [:] }
+        let statement = try connection.prepare(sql)
+        statements[sql] = statement
+        return statement
+    }
+
+    /// Calls `body` for each row that a query finds for the keys, as many at a time as make one statement, whose texts
+    /// are few.
+    ///
+    /// - Parameter query: has `(?)` where the keys belong.
+    func forEachRow(_ query: String, keys: [Int64], _ body: (Statement) throws -> Void) throws {
+        var rest = keys[...]
+        var parameters = (count: 0, text: "")
+        while let first = rest.first {
+            let count = rest.count == 1 ? 1 : rest.count <= 16 ? 16 : 256
+            let batch = Array(rest.prefix(count))
+            rest = rest.dropFirst(count)
+            if parameters.count != count {
+                parameters = (count, "(" + repeatElement("?", count: count).joined(separator: ", ") + ")")
+            }
+            let statement = try statement(query.replacing("(?)", with: parameters.text))
+            for position in 0..<count {
+                try statement.bind(position < batch.count ? batch[position] : first, at: position + 1)
+            }
+            defer { statement.reset() }
+            while try statement.step() { try body(statement) }
+        }
+    }
+}
+
+// MARK: - Columns
+
+extension RowWriter {
+    /// Returns the columns of an entity's objects; nil for one that the store does not hold.
+    func columns(of entityName: String) -> EntityColumns? {
+        if let lastEntity, lastEntity.shape.entity.name == entityName { return lastEntity }
+        if let known = entities[entityName] {
+            lastEntity = known
+            return known
+        }
+        let columns = layout.model.entity(entityName).flatMap { EntityColumns($0, in: layout) }
+        entities[entityName] = columns
+        return columns
+    }
+
+    /// The next place in the list that a relationship of the object `owner` is; nil for one without order.
+    func nextPlace(
+        in list: RelationshipReference, of owner: Int64, table: String, ownerColumn: String, orderColumn: String?
+    ) throws -> Int64? {
+        guard let orderColumn else { return nil }
+        let known =
+            places[list]
+            ?? ListPlaces(table: table, ownerColumn: ownerColumn, orderColumn: orderColumn, isIndexed: isIndexed)
+        places[list] = known
+        return try known.next(for: owner, self)
+    }
+
+    /// Sets the columns that there are in the row of an object.
+    func set(_ table: String, _ key: Int64, _ columns: [(name: String?, value: Int64?)]) throws {
+        let given = columns.compactMap { column in column.name.map { (name: $0, value: column.value) } }
+        guard !given.isEmpty else { return }
+        let assignments = given.map { "\($0.name.quotedName) = ?" }.joined(separator: ", ")
+        let statement = try statement("UPDATE \(table.quotedName) SET \(assignments) WHERE Z_PK = ?")
+        for (position, column) in given.enumerated() { try statement.bind(column.value, at: position + 1) }
+        try statement.bind(key, at: given.count + 1)
+        try statement.run()
+    }
+
+    /// Inserts a row of a join table; one that is there already stays as it is.
+    func insertPair(_ pair: JoinPair, _ own: Int64, _ other: Int64, order: Int64?, inverseOrder: Int64?) throws {
+        let columns = [(pair.order, order), (pair.inverseOrder, inverseOrder)]
+            .compactMap { column in column.0.map { (name: $0, value: column.1) } }
+        let names = ([pair.own, pair.other] + columns.map(\.name)).map(\.quotedName).joined(separator: ", ")
+        let parameters = repeatElement("?", count: columns.count + 2).joined(separator: ", ")
+        let statement = try statement(
+            "INSERT OR IGNORE INTO \(pair.table.quotedName) (\(names)) VALUES (\(parameters))")
+        try statement.bind(own, at: 1)
+        try statement.bind(other, at: 2)
+        for (position, column) in columns.enumerated() { try statement.bind(column.value, at: position + 3) }
+        try statement.run()
+    }
+
+    /// Adds a pair behind the last of both lists, in both directions where the relationship is its own inverse.
+    func appendPair(_ pair: JoinPair, _ relationship: StoredRelationship, _ own: Int64, _ other: Int64) throws {
+        let order = try nextPlace(
+            in: relationship.reference, of: own, table: pair.table, ownerColumn: pair.own, orderColumn: pair.order)
+        var inverseOrder: Int64?
+        if let list = relationship.inverse, !pair.isReflexive {
+            inverseOrder = try nextPlace(
+                in: list, of: other, table: pair.table, ownerColumn: pair.other, orderColumn: pair.inverseOrder)
+        }
+        try insertPair(pair, own, other, order: order, inverseOrder: inverseOrder)
+        if pair.isReflexive, own != other {
+            let back = try nextPlace(
+                in: relationship.reference, of: other, table: pair.table, ownerColumn: pair.own,
+                orderColumn: pair.order)
+            try insertPair(pair, other, own, order: back, inverseOrder: nil)
+        }
+    }
+}
+
+/// The columns of a join table, seen from one of its two relationships.
+struct JoinPair {
+    let table: String
+    let own: String
+    let other: String
+    let order: String?
+    let inverseOrder: String?
+    /// Whether each pair stands there in both directions.
+    let isReflexive: Bool
+
+    init?(_ storage: RelationshipStorage) {
+        guard case .joinTable(let table, let own, let other, let order, let inverseOrder, let isReflexive) = storage
+        else { return nil }
+        self.table = table
+        self.own = own
+        self.other = other
+        self.order = order
+        self.inverseOrder = inverseOrder
+        self.isReflexive = isReflexive
+    }
+}
+
+extension Statement {
+    func bind(_ value: Int64?, at index: Int) throws {
+        if let value { try bind(value, at: index) } else { try bindNull(at: index) }
+    }
+}
+
+extension Timestamp {
+    /// Seconds since 2001-01-01 00:00:00 UTC, as Core Data keeps dates.
+    package var sinceReferenceDate: Double { Double(seconds - 978_307_200) + Double(nanoseconds) / 1e9 }
+}
+
+/// Hands out the keys of new rows, so that no two processes give the same.
+///
+/// The highest key ever given stands in `Z_PRIMARYKEY`. It is read inside the transaction that writes
+/// the rows and raised in it: until that ends, no other connection can do the same.
+final class PrimaryKeys {
+    private let connection: Connection
+    private let layout: StoreLayout
+    /// By entity number of the root, or of history's entities.
+    private var highest: [Int: Int64] = [:]
+    private var raised: Set<Int> = []
+    private var numbers: [String: Int] = [:]
+
+    init(_ connection: Connection, _ layout: StoreLayout) {
+        self.connection = connection
+        self.layout = layout
+    }
+
+    func forget() {
+        highest = [:]
+        raised = []
+    }
+
+    /// The next free key in the table of a root entity.
+    func next(for root: String, table: String) throws -> Int64 {
+        guard let number = layout.entityNumbers[root] else { throw Self.missing(root) }
+        return try next(number, table: table)
+    }
+
+    /// The next free key in the table of the root entity of that number, the first of `count` of them.
+    func next(_ number: Int, table: String, count: Int64 = 1) throws -> Int64 {
+        let before = try highest(number, table: table)
+        let (last, isOver) = before.addingReportingOverflow(count)
+        guard !isOver, last > 0 else {
+            throw MigrationError(
+                .storeCorrupted, "The highest key that \(table) has given is \(before); there is none after it.",
+                place: table, remedy: MigrationError.damagedStoreRemedy)
+        }
+        highest[number] = last
+        raised.insert(number)
+        return before + 1
+    }
+
+    /// Notes that a key was given by somebody else.
+    func claim(_ key: Int64, for root: String, table: String) throws {
+        guard let number = layout.entityNumbers[root] else { throw Self.missing(root) }
+        guard try key > highest(number, table: table) else { return }
+        highest[number] = key
+        raised.insert(number)
+    }
+
+    private func highest(_ number: Int, table: String) throws -> Int64 {
+        if let known = highest[number] { return known }
+        guard
+            let given = try connection.integer(
+                "SELECT \(PrimaryKeyRow.highestSQL) FROM Z_PRIMARYKEY WHERE Z_ENT = ?", [.integer(Int64(number))])
+        else { throw Self.missing("number \(number)") }
+        // A store that somebody wrote to by hand may have higher keys than it says.
+        let present = try connection.integer("SELECT max(Z_PK) FROM \(table.quotedName)") ?? 0
+        let found = max(given, present, 0)
+        highest[number] = found
+        return found
+    }
+
+    /// Writes the highest keys into the store.
+    func write() throws {
+        for number in raised.sorted() {
+            try connection.run(
+                "UPDATE Z_PRIMARYKEY SET Z_MAX = max(\(PrimaryKeyRow.highestSQL), ?) WHERE Z_ENT = ?",
+                [.integer(highest[number] ?? 0), .integer(Int64(number))])
+        }
+        raised = []
+    }
+
+    private static func missing(_ entity: String) -> MigrationError {
+        MigrationError(
+            .storeCorrupted, "The table Z_PRIMARYKEY has no row for the entity \(entity).", place: "Z_PRIMARYKEY",
+            remedy: MigrationError.damagedStoreRemedy)
+    }
+}

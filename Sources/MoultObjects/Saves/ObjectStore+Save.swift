@@ -1,0 +1,216 @@
+import MoultBasics
+import MoultModel
+import MoultSQLite
+
+extension ObjectStore {
+    /// Writes everything that changed, in one transaction.
+    ///
+    /// Both ends of a relationship may be named, or one of them; the other then follows. An object's relationships are
+    /// taken from the store when it is deleted: nothing leads to it afterwards.
+    ///
+    /// - Parameter handingOver: given what is free of conflicts before it is written; it says the identities of new
+    ///   objects.
+    /// - Throws: `SaveConflicts` with every conflict there is, or a `MigrationError`; nothing was written then.
+    package func save(
+        _ changes: ObjectChanges, handingOver: (() throws -> [ObjectID: ObjectID])? = nil
+    ) throws -> SaveOutcome {
+        let count = changes.inserted.count + changes.updated.count + changes.deleted.count
+        let outcome = try withRoom(for: count) {
+            try writing(author: changes.author, contextName: changes.contextName) {
+                if let handingOver {
+                    try ObjectSave(changes, in: self).check()
+                    reserved.merge(try handingOver()) { $1 }
+                }
+                return try ObjectSave(changes, in: self).run()
+            }
+        }
+        if !reserved.isEmpty { for (given, _) in outcome.inserted { reserved[given] = nil } }
+        return outcome
+    }
+
+    /// Runs a save of many objects with a cache of 8 MiB, unless somebody has set one. Pages that do not fit in are
+    /// written and read again during the save, above all those of its indexes.
+    private func withRoom<Result>(for count: Int, _ body: () throws -> Result) throws -> Result {
+        // In KiB, where it is negative; this is SQLite's own.
+        let usual: Int64 = -2_000
+        guard count >= 1_000, try connection.integer("PRAGMA cache_size") == usual else { return try body() }
+        try connection.execute("PRAGMA cache_size = -8192")
+        defer { try? connection.execute("PRAGMA cache_size = \(usual)") }
+        return try body()
+    }
+
+    /// The identities that new objects will have when they are saved, reserved so that nobody else is given them.
+    package func permanentIDs(for temporary: [ObjectID]) throws -> [ObjectID: ObjectID] {
+        if temporary.contains(where: { reserved[$0] == nil }) {
+            let made = try writing {
+                var made: [ObjectID: ObjectID] = [:]
+                for id in temporary where reserved[id] == nil && made[id] == nil {
+                    let entity = try columns(of: id.entityName)
+                    let key = try writer.keys.next(for: entity.root, table: entity.table)
+                    made[id] = self.id(id.entityName, key: key)
+                }
+                return made
+            }
+            reserved.merge(made) { first, _ in first }
+        }
+        return Dictionary(
+            temporary.compactMap { id in reserved[id].map { (id, $0) } }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Runs `body` in a transaction that writes: everything becomes part of the store when it returns, nothing when it
+    /// throws. Inside of another, what `body` does is a part of that.
+    ///
+    /// - Parameters: who writes, for persistent history, which `body` tells ``history`` what it changes.
+    /// - Throws: `readOnly`; `fileNotFound` if the file was removed or replaced; `storeAhead` if another process has migrated the store; `locked` if another connection
+    ///   wrote for longer than the busy timeout.
+    package func writing<Result>(
+        author: String? = nil, contextName: String? = nil, _ body: () throws -> Result
+    ) throws -> Result {
+        guard !isReadOnly else {
+            throw MigrationError(
+                .readOnly, "The store was opened for reading only.", place: path, remedy: "Open it for writing.")
+        }
+        if isWriting { return try writingInside(body) }
+        try checkFile()
+        isWriting = true
+        defer { isWriting = false }
+        writer.begin()
+        recomputed.rows = []
+        openDeletions = [:]
+        history?.begin(author: author, contextName: contextName)
+        try writer.statement("BEGIN IMMEDIATE").run()
+        do {
+            try checkSchema()
+            let result = try body()
+            try writer.keys.write()
+            try writer.external.synchronise()
+            var isCommitted: Bool? = true
+            defer { writer.external.finish(committed: isCommitted) }
+            try commit { isCommitted = $0 }
+            deletions.merge(openDeletions, uniquingKeysWith: +)
+            return result
+        } catch {
+            // SQLite may have rolled back by itself, for instance when the disk is full.
+            if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+            writer.external.finish(committed: false)
+            throw error
+        }
+    }
+
+    /// - Parameter failed: told where nothing is saved, or nil where that is not certain, as the error says then.
+    /// - Throws: what SQLite says.
+    private func commit(_ failed: (Bool?) -> Void) throws {
+        do {
+            try writer.statement("COMMIT").run()
+        } catch {
+            failed(nil)
+            if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+            try settle(after: error)
+            failed(false)
+            throw error
+        }
+    }
+
+    /// A WAL whose synchronisation failed holds the whole transaction. This connection has taken it back; the next
+    /// process would find it there, and take it for committed. Another transaction takes its place in the WAL.
+    private func settle(after error: any Error) throws {
+        guard (try? connection.text("PRAGMA journal_mode")) ?? "wal" == "wal" else { return }
+        do {
+            let version = try connection.integer("PRAGMA main.user_version") ?? 0
+            try connection.transaction { try connection.execute("PRAGMA main.user_version = \(version)") }
+        } catch let obstacle {
+            let known = error as? MigrationError
+            throw MigrationError(
+                known?.code ?? .inputOutput,
+                "The disk failed while changes were committed. All of them will be in the store, or none; which, will be "
+                    + "known when the disk works again.", place: path,
+                remedy: "Repair the disk. Then look whether the changes are in the store, before you make them again.",
+                cause: known?.cause ?? "\(obstacle)")
+        }
+    }
+
+    private func writingInside<Result>(_ body: () throws -> Result) throws -> Result {
+        recomputed.rows = []
+        let (deleted, files) = (openDeletions, writer.external.mark)
+        try writer.statement("SAVEPOINT inside").run()
+        do {
+            let result = try body()
+            try writer.statement("RELEASE inside").run()
+            return result
+        } catch {
+            openDeletions = deleted
+            writer.external.undo(since: files)
+            if connection.isInTransaction { try? connection.execute("ROLLBACK TO inside; RELEASE inside") }
+            throw error
+        }
+    }
+}
+
+extension ObjectStore {
+    /// Deletes every object, whatever the delete rules; the store, its identity and its history stay.
+    ///
+    /// - Returns: the objects.
+    package func erase() throws -> [ObjectID] {
+        try writing {
+            let roots = Set(layout.entityNumbers.keys.compactMap { model.entity($0).map { model.root(of: $0).name } })
+            var changes = ObjectChanges()
+            for root in roots.sorted(by: { $0.precedesInByteOrder($1) }) {
+                let ids = try fetchIDs(ObjectFetch(entityName: root))
+                changes.deleted += ids.map { ObjectChanges.Deletion(id: $0, version: nil) }
+            }
+            _ = try ObjectSave(changes, in: self).run()
+            return changes.deleted.map(\.id)
+        }
+    }
+}
+
+extension ObjectCoordinator {
+    /// Deletes every object of every store; contexts forget what they have, and observers are notified. What somebody else
+    /// keeps the rows of is first: only there it may fail.
+    package func erase() throws {
+        var erased: Set<ObjectID> = []
+        // Whatever has failed: some stores may be empty by now.
+        defer {
+            let observers = erased.isEmpty ? [] : lock.withLock { saveObservers }
+            for observer in observers { observer(SavedChanges(deleted: erased)) }
+        }
+        try lock.withLock {
+            let stores = try usableStores()
+            defer { for context in liveContexts { context.reset() } }
+            for store in stores where store.owner != nil {
+                try store.owner?.erase()
+                erased.formUnion(try store.erase())
+            }
+            for store in stores where store.owner == nil { erased.formUnion(try store.erase()) }
+        }
+    }
+}
+
+/// The owner that keeps the rows of a store in memory, which is but a copy of them.
+package protocol RowOwner: AnyObject {
+    /// Keeps the changes of objects before the copy takes them: what throws keeps the save from being written.
+    ///
+    /// - Parameter areWritten: which of the objects have changes of their own rows; their versions have been compared.
+    ///   Of others only lists have changed, which the other ends keep.
+    /// - Returns: the identities of new objects by their temporary ones.
+    func save(_ objects: [Object], areWritten: [Bool], of context: ObjectContext) throws -> [ObjectID: ObjectID]
+
+    /// Called when the copy has taken them too.
+    func didSave()
+
+    /// Deletes everything.
+    func erase() throws
+}
+
+extension ObjectCoordinator {
+    /// Writes into the copy of its rows what their owner holds by now, and has contexts take it in.
+    package func copy(_ changes: ObjectChanges, into store: ObjectStore) throws {
+        try lock.withLock {
+            _ = try store.save(changes)
+            let saved = SavedChanges(
+                inserted: Set(changes.inserted.map(\.id)), updated: Set(changes.updated.map(\.id)),
+                deleted: Set(changes.deleted.map(\.id)))
+            for context in liveContexts { context.mergeIfAutomatic(saved) }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import MoultBasics
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The facts found about a store when it is opened, after a check that the model is the one that made it.
+struct OpenedStore {
+    let layout: StoreLayout
+    let identifier: UUID
+    /// The version hashes that the store's metadata name.
+    var hashes: VersionHashes { snapshot.hashes }
+    /// SQLite's counter of changes to the tables.
+    let schemaVersion: Int64
+    /// The rows of `Z_PRIMARYKEY` that persistent history has.
+    let historyRows: [PrimaryKeyRow]
+    private let snapshot: StoreSnapshot
+
+    /// - Parameters:
+    ///   - part: what the store is to hold of the model; nil for what it holds.
+    ///   - requiresExpected: whether rows are to be written to a store that an app has made.
+    init(
+        _ connection: Connection, model: ManagedObjectModel, part: StorePart?, path: String, requiresExpected: Bool
+    ) throws {
+        let snapshot = try StoreSnapshot(connection)
+        let version = ModelVersion(names: ["the model"], model: model)
+        let expected = try part.map { try version.restricted(to: $0) } ?? version.held(by: snapshot.hashes)
+        try Self.check(snapshot.hashes, expected.hashes, path: path)
+        layout = try StoreLayout(actual: snapshot, model: part == nil ? expected.model : model)
+        if let fault = layout.noticed.first(where: { $0.severity == .error }) {
+            // Of an entity whose hash was not compared, another version is the likelier cause than damage.
+            let isOther = snapshot.hashes.entities.contains { expected.hashes.entities[$0.key] != $0.value }
+            guard !isOther else { throw Self.differs(fault.message, path) }
+            throw MigrationError(
+                .storeCorrupted, fault.message, place: fault.place, remedy: MigrationError.damagedStoreRemedy)
+        }
+        if requiresExpected { try snapshot.requireExpectedCatalogue(for: model) }
+        guard let identifier = UUID(uuidString: snapshot.metadata.uuid) else {
+            throw MigrationError(
+                .metadataInvalid, "The store's UUID is \"\(snapshot.metadata.uuid)\", which is not a UUID.",
+                place: path,
+                remedy: MigrationError.damagedStoreRemedy)
+        }
+        self.identifier = identifier
+        self.snapshot = snapshot
+        historyRows = snapshot.primaryKeyRows.filter { (16_001...16_003).contains($0.number) }
+        schemaVersion = try connection.integer("PRAGMA schema_version") ?? 0
+    }
+
+    /// The names of a table's columns.
+    func columns(_ table: String) -> [String] { (snapshot.columns[table] ?? []).map(\.name) }
+
+    /// A hash that is not certain is not compared: Moult's guess may be wrong.
+    private static func check(_ stored: VersionHashes, _ expected: VersionHashes, path: String) throws {
+        let names = Set(stored.entities.keys).union(expected.entities.keys)
+        let different = names.filter { name in
+            guard let one = stored.entities[name], let other = expected.entities[name] else { return true }
+            return one != other && expected.uncertain[name] == nil
+        }
+        guard !different.isEmpty else { return }
+        let list = different.sorted { $0.precedesInByteOrder($1) }.map { name in
+            stored.entities[name] == nil
+                ? "\(name) (not in the store)" : expected.entities[name] == nil ? "\(name) (not in the model)" : name
+        }
+        throw differs("These entities differ: \(list.joined(separator: ", ")).", path)
+    }
+
+    private static func differs(_ difference: String, _ path: String) -> MigrationError {
+        MigrationError(
+            .storeAhead, "The model is not the one of the store. \(difference)", place: path,
+            remedy: "Open the store with the model of its version, or migrate it first.")
+    }
+}
+
+extension ObjectStore {
+    /// Checks, inside a transaction, that the tables are those that the store was opened with.
+    ///
+    /// - Throws: `storeAhead` if another process has migrated the store.
+    func checkSchema() throws {
+        let statement = try writer.statement("PRAGMA schema_version")
+        let version = try statement.step() ? statement.integer(0) : 0
+        statement.reset()
+        guard version != schemaVersion else { return }
+        let snapshot = try StoreSnapshot(connection)
+        // A vacuum, an index that somebody made, or the end of deferred work changes the counter and nothing that matters
+        // here: columns are asked for by name.
+        guard let now = try? StoreLayout(actual: snapshot, model: model), now.continues(layout),
+            snapshot.hashes == hashes, now.entityNumbers == layout.entityNumbers,
+            now.triggers == layout.triggers, now.hasHistory == layout.hasHistory,
+            snapshot.metadata.uuid == identifier.uuidString
+        else {
+            throw MigrationError(
+                .storeAhead, "The store was migrated to another version since it was opened.", place: path,
+                remedy: "Close it and open it again with the model of its version.")
+        }
+        schemaVersion = version
+    }
+
+    /// Runs `body` over one state of the store; inside another transaction, as a part of that.
+    package func reading<Result>(_ body: () throws -> Result) throws -> Result {
+        if connection.isInTransaction { return try body() }
+        try writer.statement("BEGIN DEFERRED").run()
+        defer { if connection.isInTransaction { try? writer.statement("COMMIT").run() } }
+        try checkSchema()
+        return try body()
+    }
+}
+
+extension StoreLayout {
+    /// Whether each property is where it was in an earlier layout of the store, in whatever order the columns stand, and
+    /// none but columns of no property have left.
+    fileprivate func continues(_ earlier: StoreLayout) -> Bool {
+        guard tables.count == earlier.tables.count, joinTables.count == earlier.joinTables.count else { return false }
+        return tables.allSatisfy { table in
+            guard let before = earlier.table(named: table.name) else { return false }
+            let (now, then) = (Set(table.columns), Set(before.columns))
+            return now.isSubset(of: then) && then.subtracting(now).allSatisfy { $0.role == .unknown }
+        }
+            && joinTables.allSatisfy { join in
+                earlier.joinTables.contains { $0.name == join.name && Set($0.columns) == Set(join.columns) }
+            }
+    }
+}

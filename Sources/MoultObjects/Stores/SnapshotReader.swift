@@ -1,0 +1,230 @@
+import MoultBasics
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+/// Reads rows of one entity's table as snapshots: the list of columns to select, and what becomes of a row of them.
+package final class SnapshotReader {
+    /// The columns, separated by commas, of the row that ``init(of:includingSubentities:in:alias:)`` was told of.
+    package let selectList: String
+    package let columnCount: Int
+    /// The table to select from.
+    package let table: String
+    /// The values that `Z_ENT` may have in the rows, ascending; empty where the table holds no other entity.
+    package let numbers: [Int64]
+    private let variants: [Int64: Variant]
+    /// The fields that read what does not lie in the row plainly.
+    private let readings: [RowField]
+    private var builder: StoredRow.Builder
+    /// Of the names of entities, among those of the rows' destinations.
+    private let places: [String: Int]
+
+    /// The way to read the rows of one entity.
+    private struct Variant {
+        let origin: ObjectID.Origin
+        let fields: [Field]
+    }
+
+    /// The way to read a property of each row. It holds nothing, so that looking through those of each row counts no
+    /// references.
+    private enum Field {
+        case none
+        /// `reading` is the place of what reads a value that does not lie there plainly.
+        case attribute(AttributeType, isExternal: Bool, isOptional: Bool, column: Int, reading: Int)
+        /// `only` is the place among the names of entities of the one that it may lead to; nil for several.
+        case toOne(column: Int, only: Int?, reading: Int)
+    }
+
+    /// - Parameters:
+    ///   - alias: the name that the query gives the table.
+    ///   - properties: those to read; empty for all.
+    /// - Throws: `usage` for an entity that the store does not hold.
+    package convenience init(
+        of entityName: String, includingSubentities: Bool = true, in store: ObjectStore, alias: String = "t",
+        properties: Set<String> = []
+    ) throws {
+        let entity = try store.columns(of: entityName)
+        let below = includingSubentities ? store.model.descendants(of: entity.shape.entity) : []
+        let others = try below.map { try store.columns(of: $0.name) }
+        self.init([entity] + others, in: store, alias: alias, properties)
+    }
+
+    private init(_ entities: [EntityColumns], in store: ObjectStore, alias: String, _ properties: Set<String>) {
+        var list = RowColumns(["Z_PK", "Z_ENT", "Z_OPT"], of: alias, externalData: store.externalData)
+        var variants: [Int64: Variant] = [:]
+        let names = store.model.entities.map(\.name)
+        let places = Dictionary(names.enumerated().map { ($1, $0) }) { first, _ in first }
+        var readings: [RowField] = []
+        for entity in entities {
+            let fields = zip(entity.places, entity.shape.properties).map { place, property -> Field in
+                guard properties.isEmpty || properties.contains(property.name) else { return .none }
+                var isOptional = false
+                switch place {
+                case .none, .toMany:
+                    return .none
+                case .attribute(let column, let attribute):
+                    isOptional = attribute.isOptional
+                    readings.append(list.attribute(attribute, column))
+                case .toOne(let column, let entityColumn, let relationship):
+                    readings.append(list.toOne(relationship.destination, column, entityColumn: entityColumn))
+                }
+                switch readings[readings.count - 1] {
+                case .attribute(let decoder, let column):
+                    return .attribute(
+                        decoder.type, isExternal: decoder.isExternal, isOptional: isOptional, column: column,
+                        reading: readings.count - 1)
+                case .toOne(let choice, let column, _):
+                    let only = choice.isFixed ? places[choice.name] : nil
+                    return .toOne(column: column, only: only, reading: readings.count - 1)
+                }
+            }
+            variants[entity.number] = Variant(origin: store.origin(of: entity.shape.entity.name), fields: fields)
+        }
+        self.variants = variants
+        self.readings = readings
+        self.places = places
+        builder = StoredRow.Builder(.init(names.map(store.origin)))
+        selectList = list.names.joined(separator: ", ")
+        columnCount = list.names.count
+        table = entities.first?.table ?? ""
+        let root = entities.first.map { store.model.root(of: $0.shape.entity) }
+        let all = root.map { store.model.descendants(of: $0).count + 1 } ?? 0
+        numbers = all == variants.count ? [] : variants.keys.sorted()
+    }
+
+    /// The object of the present row.
+    ///
+    /// - Parameter first: the place of the list's first column in the row.
+    /// - Throws: `storeCorrupted` for a row of an entity that does not belong to the table.
+    package func snapshot(_ row: Statement, from first: Int = 0) throws -> ObjectSnapshot {
+        let key = row.integer(first)
+        let number = row.integer(first + 1)
+        guard let variant = variants[number] else {
+            throw MigrationError(
+                .storeCorrupted,
+                "The row \(key) of \(table) is of the entity number \(number), which does not "
+                    + "belong there.", place: table, remedy: MigrationError.damagedStoreRemedy)
+        }
+        let id = ObjectID(variant.origin, key: key)
+        let values = PositionedValues(made(of: variant.fields, row, first, &builder))
+        return ObjectSnapshot(id: id, version: row.integer(first + 2), values: values)
+    }
+
+    private func made(
+        of fields: [Field], _ row: Statement, _ first: Int, _ builder: inout StoredRow.Builder
+    ) -> StoredRow {
+        for field in fields { add(field, row, first, to: &builder) }
+        return builder.row()
+    }
+
+    /// Nothing too for what cannot be what the model declares: one bad value does not hide the others of its object.
+    private func add(_ field: Field, _ row: Statement, _ first: Int, to builder: inout StoredRow.Builder) {
+        switch field {
+        case .none:
+            builder.addNothing()
+        case .attribute(let type, let isExternal, let isOptional, let column, let reading):
+            let cell = row.cell(first + column)
+            let storage = cell.storageClass
+            if storage == .null { return builder.addNull() }
+            if let plain = AttributeDecoder.plain(cell, storage, type, isExternal: isExternal) {
+                return builder.add(plain)
+            }
+            switch readings[reading].value(row, from: first) {
+            case .attribute(let value): builder.add(value)
+            // As Core Data reads it. The row keeps the name until another value is set.
+            case .undecodable(let value) where value.isMissingFile && isOptional: builder.addNull()
+            case .undecodable, .toOne, .toMany: builder.addNothing()
+            }
+        case .toOne(let column, let only, let reading):
+            switch (row.storageClass(first + column), only) {
+            case (.null, _): builder.addNoDestination()
+            case (.integer, let only?): builder.addDestination(only, row.integer(first + column))
+            default:
+                guard case .toOne(let reference?) = readings[reading].value(row, from: first),
+                    let place = places[reference.entityName]
+                else { return builder.addNothing() }
+                builder.addDestination(place, reference.primaryKey)
+            }
+        }
+    }
+}
+
+extension ObjectStore {
+    /// The present state of objects, in the order asked; those that the store does not have are left out.
+    package func snapshots(of ids: [ObjectID]) throws -> [ObjectSnapshot] {
+        var found: [ObjectID: ObjectSnapshot] = [:]
+        found.reserveCapacity(ids.count)
+        try reading {
+            for (entityName, ids) in Dictionary(grouping: ids, by: \.entityName) {
+                let reader = try snapshotReader(of: entityName)
+                let number = try columns(of: entityName).number
+                let rows = "SELECT \(reader.selectList) FROM \(reader.table.quotedName) AS t WHERE t.Z_ENT = \(number)"
+                try writer.forEachRow("\(rows) AND t.Z_PK IN (?)", keys: try ids.map(key)) { row in
+                    let snapshot = try reader.snapshot(row)
+                    found[snapshot.id] = snapshot
+                }
+            }
+        }
+        return ids.compactMap { found[$0] }
+    }
+
+    /// The destinations of a relationship for each of the owners, whose entities may differ.
+    ///
+    /// - Returns: an entry for each owner, in the order of an ordered relationship, otherwise by key.
+    /// - Throws: `usage` for a relationship that is not stored.
+    package func destinations(of relationship: String, owners: [ObjectID]) throws -> [ObjectID: [ObjectID]] {
+        var found = Dictionary(owners.map { ($0, [ObjectID]()) }, uniquingKeysWith: { first, _ in first })
+        try reading {
+            for (entityName, owners) in Dictionary(grouping: found.keys, by: \.entityName) {
+                guard let stored = try columns(of: entityName).relationship(relationship) else {
+                    let place = "\(entityName).\(relationship)"
+                    throw MigrationError(
+                        .usage, "\(place) is not a stored relationship.", place: place,
+                        remedy: "Name a relationship of \(entityName) that is not transient.")
+                }
+                try writer.forEachRow(destinationsQuery(of: stored), keys: try owners.map(key)) { row in
+                    let owner = id(entityName, key: row.integer(0))
+                    if let destination = stored.destination.reference(row, key: 1, entity: 2) {
+                        found[owner]?.append(id(destination.entityName, key: destination.primaryKey))
+                    }
+                }
+            }
+        }
+        return found
+    }
+
+    /// Returns the value in the column of an attribute or a to-one relationship, as an SQL literal that gives it back
+    /// exactly; nil for NULL, and for what has no column. It is for values that are not what the model declares.
+    package func storedLiteral(of name: String, in id: ObjectID) throws -> String? {
+        guard let entity = model.entity(id.entityName) else { return nil }
+        var place = layout.column(forAttribute: name, in: entity)
+        if place == nil, case .foreignKey(_, let column, _)? = layout.storage(ofRelationship: name, in: entity) {
+            place = column
+        }
+        guard let table = layout.table(for: entity)?.name, let column = place?.quotedName else { return nil }
+        return try reading {
+            try connection.text(
+                """
+                SELECT CASE typeof(\(column)) WHEN 'null' THEN NULL \
+                WHEN 'text' THEN 'CAST(x''' || hex(\(column)) || ''' AS TEXT)' ELSE quote(\(column)) END \
+                FROM \(table.quotedName) WHERE Z_PK = ?
+                """, [.integer(id.key)])
+        }
+    }
+
+    private func destinationsQuery(of relationship: StoredRelationship) throws -> String {
+        let destination = relationship.destination
+        guard case .foreignKey(let table, let column, let entityColumn) = relationship.storage else {
+            return try relationship.storage.destinationsQuery(destination, schema: "main") { "\($0) IN (?)" }
+        }
+        let columns = destination.columns(key: column, entity: entityColumn, of: "t", schema: "main")
+        return "SELECT t.Z_PK, \(columns.joined(separator: ", ")) FROM \(table.quotedName) AS t WHERE t.Z_PK IN (?)"
+    }
+
+    private func snapshotReader(of entityName: String) throws -> SnapshotReader {
+        if let reader = readers[entityName] { return reader }
+        let reader = try SnapshotReader(of: entityName, includingSubentities: false, in: self)
+        readers[entityName] = reader
+        return reader
+    }
+}

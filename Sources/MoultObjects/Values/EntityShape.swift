@@ -1,0 +1,176 @@
+import MoultBasics
+import MoultModel
+import MoultStore
+import Synchronization
+
+/// The properties of an entity by position, inherited ones included: what every object of it has values for.
+///
+/// One is made for each entity when a model is first used and shared by all objects, so that a value is found by a
+/// number. Fetched properties are not among them: they are asked for, never kept.
+package final class EntityShape: Sendable {
+    package let entity: EntityDescription
+    /// In the byte order of their names.
+    package let properties: [Property]
+    private let positions: [String: Int]
+    /// The names by their lengths in UTF-8, with their positions. Few names are of one length, and a length is known
+    /// without hashing: an app's code looks properties up by name for every object.
+    private let names: [(name: String, position: Int)]
+    /// The indexes in that list at which the names of each length begin, and behind the longest its end.
+    private let starts: [Int]
+
+    package enum Property: Sendable {
+        /// Transient and derived ones too. A composite attribute is not one property but one for each of its
+        /// elements, named by its path, `attribute.element`.
+        case attribute(name: String, AttributeDescription)
+        case relationship(RelationshipDescription, inverse: RelationshipDescription?)
+
+        package var name: String {
+            switch self {
+            case .attribute(let name, _): name
+            case .relationship(let relationship, _): relationship.name
+            }
+        }
+    }
+
+    package init(_ entity: EntityDescription, in model: ManagedObjectModel) {
+        self.entity = entity
+        let stored = model.storedAttributes(of: entity).map { Property.attribute(name: $0.name, $0.description) }
+        let others = model.attributes(of: entity).filter { !$0.isStored || $0.type == .objectID }
+            .map { Property.attribute(name: $0.name, $0) }
+        let relationships = model.relationships(of: entity).map {
+            Property.relationship($0, inverse: model.inverse(of: $0))
+        }
+        properties = (stored + others + relationships).sorted { $0.name.precedesInByteOrder($1.name) }
+        positions = Dictionary(
+            properties.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let names = positions.map { (name: $0, position: $1) }.sorted { $0.name.utf8.count < $1.name.utf8.count }
+        let longest = names.last?.name.utf8.count ?? 0
+        starts = (0...longest + 1).map { length in
+            names.firstIndex { $0.name.utf8.count >= length } ?? names.count
+        }
+        self.names = names
+    }
+
+    package func position(of name: String) -> Int? {
+        let length = name.utf8.count
+        if length < starts.count - 1 {
+            for index in starts[length]..<starts[length + 1] where names[index].name == name {
+                return names[index].position
+            }
+        }
+        // The same name in another form of Unicode may have another length.
+        return positions[name]
+    }
+
+    /// Whether the path names a composite attribute, or one inside another: its elements are properties.
+    package func isComposite(_ path: String) -> Bool {
+        guard position(of: path) == nil else { return false }
+        let start = path + "."
+        return properties.contains { $0.name.hasPrefix(start) }
+    }
+
+    package subscript(name: String) -> Property? { position(of: name).map { properties[$0] } }
+}
+
+/// The properties that an app's code has read from the objects of a store, by concrete entity.
+///
+/// A property counts as read when a value of one object was asked for, or when a fetch named it in its predicate, its
+/// sort terms or its columns. A fetch alone reads nothing.
+package final class PropertyReads: Sendable {
+    private struct State {
+        var read: [String: Set<String>] = [:]
+        /// The properties that a mapping has carried over for code that called `super`.
+        var carried: [String: Set<String>] = [:]
+        var pauses = 0
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// - Parameter name: the property; a leaf of a composite one by its path.
+    /// - Returns: false where nothing is noted at present.
+    @discardableResult
+    package func note(_ name: String, of entity: String) -> Bool {
+        state.withLock { state in
+            guard state.pauses == 0 else { return false }
+            state.read[entity, default: []].insert(name)
+            return true
+        }
+    }
+
+    package func noteCarried(_ name: String, of entity: String) {
+        state.withLock { _ = $0.carried[entity, default: []].insert(name) }
+    }
+
+    /// Whether code has read the property, or a composite one that it is a leaf of.
+    package func isRead(_ name: String, of entity: String) -> Bool {
+        let keys = name.split(separator: ".")
+        return state.withLock { state in
+            guard let read = state.read[entity] else { return false }
+            return keys.indices.contains { read.contains(keys[...$0].joined(separator: ".")) }
+        }
+    }
+
+    package func isCarried(_ name: String, of entity: String) -> Bool {
+        state.withLock { $0.carried[entity]?.contains(name) == true }
+    }
+
+    /// Runs what reads values for its own purposes, such as a validation.
+    package func pausing<Result>(_ body: () throws -> Result) rethrows -> Result {
+        state.withLock { $0.pauses += 1 }
+        defer { state.withLock { $0.pauses -= 1 } }
+        return try body()
+    }
+}
+
+extension PropertyReads {
+    /// Notes the properties that a fetch names.
+    package func note(_ fetch: ObjectFetch, in model: ManagedObjectModel) {
+        guard let entity = model.entity(fetch.entityName) else { return }
+        let kinds = fetch.includesSubentities ? [entity] + model.descendants(of: entity) : [entity]
+        var paths = fetch.predicate?.keyPaths ?? []
+        paths.formUnion(fetch.having?.keyPaths ?? [])
+        for text in fetch.sort.map(\.keyPath) + fetch.groupBy {
+            paths.formUnion((try? Expression(parsing: text))?.keyPaths ?? [])
+        }
+        for column in fetch.columns { paths.formUnion(column.expression.keyPaths) }
+        for path in paths { note(path.split(separator: ".").map(String.init), from: kinds, in: model) }
+    }
+
+    /// All properties of an entity, as a fetch of dictionaries without columns reads them.
+    package func noteAll(of fetch: ObjectFetch, in model: ManagedObjectModel) {
+        guard let entity = model.entity(fetch.entityName) else { return }
+        for kind in [entity] + (fetch.includesSubentities ? model.descendants(of: entity) : []) {
+            for attribute in model.leaves(of: kind) { note(attribute.name, of: kind.name) }
+            for relationship in model.relationships(of: kind) where !relationship.isToMany {
+                note(relationship.name, of: kind.name)
+            }
+        }
+    }
+
+    private func note(_ path: [String], from kinds: [EntityDescription], in model: ManagedObjectModel) {
+        var kinds = kinds
+        let keys = path.filter { !$0.hasPrefix("@") }
+        for (position, key) in keys.enumerated() {
+            let next = kinds.first.flatMap { model.relationship(key, of: $0) }?.destinationEntityName
+            guard let destination = next.flatMap(model.entity) else {
+                for kind in kinds { note(keys[position...].joined(separator: "."), of: kind.name) }
+                return
+            }
+            for kind in kinds { note(key, of: kind.name) }
+            kinds = [destination] + model.descendants(of: destination)
+        }
+    }
+}
+
+extension ObjectContext {
+    /// Runs what reads values for its own purposes and not for the app's code.
+    package func withoutNotingReads<Result>(_ body: () throws -> Result) rethrows -> Result {
+        guard let reads = coordinator.reads else { return try body() }
+        return try reads.pausing(body)
+    }
+
+    /// Notes what a fetch names, where somebody asks for that.
+    package func noteReads(of fetch: ObjectFetch) { coordinator.reads?.note(fetch, in: coordinator.model) }
+}

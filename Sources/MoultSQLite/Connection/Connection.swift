@@ -1,0 +1,162 @@
+import CSQLite
+import MoultBasics
+
+/// A connection to one SQLite database, used by one thread at a time.
+///
+/// It is strict, because what it opens may be hostile: a schema may call no function that is not harmless, a word
+/// in double quotes is never a string, and every cell is checked before it is trusted.
+/// Errors are `MigrationError`s with SQLite's own message as their cause.
+package final class Connection {
+    package enum Mode: Sendable, Hashable {
+        /// Takes part in locking; in WAL mode SQLite makes a `-shm` file next to the database.
+        case readOnly
+        /// The database must exist.
+        case readWrite
+        case create
+        /// For a file that does not change while it is open: no locks, no side files, journals ignored.
+        case immutable
+    }
+
+    package let path: String
+    /// The path that errors name: ``path``, or that of the store of which this is a private copy.
+    package let place: String
+    private(set) var handle: OpaquePointer?
+    private var statements: [ObjectIdentifier: Unmanaged<Statement>] = [:]
+    var progressBox: ProgressBox?
+    /// The last error that a registered function threw; SQLite itself keeps only its text.
+    var functionError: (any Error)?
+
+    /// - Parameters:
+    ///   - busyTimeout: milliseconds to wait for another connection's lock.
+    ///   - vfs: the name of a registered VFS, for tests that inject faults.
+    ///   - followsLinks: false where another user may have put a symbolic link into the path.
+    ///   - isProven: whether what is written is noted, and can be proven (``proveWrites()``).
+    ///   - place: what errors name in place of the path.
+    package init(
+        _ path: String, mode: Mode, busyTimeout: Int32 = 0, vfs: String? = nil, followsLinks: Bool = true,
+        isProven: Bool = false, naming place: String? = nil
+    ) throws {
+        self.path = path
+        self.place = place ?? path
+        let flags: Int32 =
+            switch mode {
+            case .readOnly, .immutable: SQLITE_OPEN_READONLY
+            case .readWrite: SQLITE_OPEN_READWRITE
+            case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+            }
+        let uri = Self.uri(path, isImmutable: mode == .immutable)
+        let links = followsLinks ? 0 : SQLITE_OPEN_NOFOLLOW
+        let strict = links | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let result = sqlite3_open_v2(uri, &handle, flags | strict, isProven ? WatchedVFS.proven : vfs)
+        guard result == SQLITE_OK else {
+            let error = error(result)
+            sqlite3_close(handle)
+            handle = nil
+            throw error
+        }
+        sqlite3_busy_timeout(handle, busyTimeout)
+        try beStrict(isReadOnly: mode == .readOnly || mode == .immutable)
+    }
+
+    deinit { close() }
+
+    /// Ends every statement and closes the file. Nothing can be asked of the connection afterwards.
+    package func close() {
+        for statement in statements.values { statement.takeUnretainedValue().finalise() }
+        statements = [:]
+        sqlite3_close(handle)
+        handle = nil
+    }
+
+    private func beStrict(isReadOnly: Bool) throws {
+        var options = [
+            SQLITE_DBCONFIG_TRUSTED_SCHEMA: false, SQLITE_DBCONFIG_DQS_DML: false, SQLITE_DBCONFIG_DQS_DDL: false,
+        ]
+        // Apple's SQLite has it on, and the text of a table could not be edited.
+        options[SQLITE_DBCONFIG_DEFENSIVE] = isReadOnly
+        for (option, isOn) in options { try check(moult_sqlite_set(handle, Int32(option), isOn ? 1 : 0)) }
+        try execute("PRAGMA cell_size_check = ON")
+    }
+
+    /// The path as a URI that `sqlite3_open_v2` and ATTACH take, every unusual byte escaped.
+    static func uri(_ path: String, isImmutable: Bool, isReadOnly: Bool = false) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var text = Array((path.hasPrefix("/") ? "file://" : "file:").utf8)
+        for byte in path.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"),
+                UInt8(ascii: "_"):
+                text.append(byte)
+            default:
+                text += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        let query = isImmutable ? "?immutable=1" : isReadOnly ? "?mode=ro" : ""
+        return String(decoding: text, as: UTF8.self) + query
+    }
+}
+
+// MARK: - For the other types of this target
+
+extension Connection {
+    func register(_ statement: Statement) {
+        statements[ObjectIdentifier(statement)] = Unmanaged.passUnretained(statement)
+    }
+
+    func unregister(_ statement: Statement) { statements[ObjectIdentifier(statement)] = nil }
+
+    /// Throws the error of any result but OK.
+    func check(_ result: Int32, sql: String? = nil) throws {
+        if result != SQLITE_OK { throw error(result, sql: sql) }
+    }
+
+    /// The error of a result, or what a registered function threw.
+    func error(_ result: Int32, sql: String? = nil) -> any Error {
+        if let thrown = functionError {
+            functionError = nil
+            return thrown
+        }
+        // Not every call leaves its error with the connection; sqlite3_db_cacheflush does not.
+        let message =
+            handle.flatMap { sqlite3_errcode($0) == result ? sqlite3_errmsg($0) : nil } ?? sqlite3_errstr(result)
+        let text = message.map { String(cString: $0) } ?? "unknown"
+        // After a call that is not the connection's own, its message may be of another call.
+        return MigrationError.sqlite(
+            result, text, place: place, sql: sql, system: handle.map(sqlite3_system_errno) ?? 0)
+    }
+}
+
+final class ProgressBox {
+    let body: () -> Bool
+    init(_ body: @escaping () -> Bool) { self.body = body }
+}
+
+extension Connection {
+    /// Calls `isWanted` about every `instructions` steps of SQLite's machine while a statement runs; when it returns
+    /// false the statement ends with the error `cancelled`. Nil takes the handler away.
+    package func onProgress(every instructions: Int32 = 10_000, _ isWanted: (() -> Bool)?) {
+        guard let isWanted else {
+            sqlite3_progress_handler(handle, 0, nil, nil)
+            progressBox = nil
+            return
+        }
+        let box = ProgressBox(isWanted)
+        progressBox = box
+        sqlite3_progress_handler(
+            handle, instructions,
+            { pointer in
+                guard let pointer else { return 0 }
+                return Unmanaged<ProgressBox>.fromOpaque(pointer).takeUnretainedValue().body() ? 0 : 1
+            }, Unmanaged.passUnretained(box).toOpaque())
+    }
+}
+
+extension Connection {
+    /// Has SQLite keep no account of its memory, for which every allocation of every thread waits at one lock: a
+    /// migration and the proof of its backup, side by side, wait for each other often.
+    ///
+    /// It holds for the whole process, in which `sqlite3_memory_used` and heap limits mean nothing then: only a program
+    /// may ask for it, never a library. Once a connection was opened, it has no effect.
+    package static func keepNoMemoryStatistics() { _ = moult_sqlite_keep_no_memory_statistics() }
+}

@@ -1,0 +1,115 @@
+import CSQLite
+import Synchronization
+
+/// Counts SQLite's allocations, and has one of them, or all from one on, fail as if there were no memory left.
+///
+/// It holds for the whole process, so only a program that does nothing next to its trials may ask for it.
+package enum AllocationFaults {
+    private static let count = Atomic<Int>(0)
+    private static let first = Atomic<Int>(.max)
+    private static let last = Atomic<Int>(.max)
+
+    private struct Methods: @unchecked Sendable {
+        var original = sqlite3_mem_methods()
+    }
+
+    nonisolated(unsafe) private static var methods = Methods()
+
+    /// Puts itself between SQLite and its allocator.
+    ///
+    /// - Returns: false once SQLite was used: then it takes no other allocator any more.
+    package static let isInstalled: Bool = {
+        guard moult_sqlite_get_allocator(&methods.original) == SQLITE_OK else { return false }
+        var watched = methods.original
+        watched.xMalloc = { size in
+            AllocationFaults.isRefused() ? nil : AllocationFaults.methods.original.xMalloc?(size)
+        }
+        watched.xRealloc = { memory, size in
+            AllocationFaults.isRefused() ? nil : AllocationFaults.methods.original.xRealloc?(memory, size)
+        }
+        return moult_sqlite_set_allocator(&watched) == SQLITE_OK
+    }()
+
+    /// Counts from 1 again. The allocation `number` fails, and all after it where `staysOut`; none when nil.
+    package static func begin(failing number: Int? = nil, staysOut: Bool = false) {
+        count.store(0, ordering: .relaxed)
+        last.store(number == nil || staysOut ? .max : number ?? .max, ordering: .relaxed)
+        first.store(number ?? .max, ordering: .relaxed)
+    }
+
+    /// Ends it; returns how many allocations there were.
+    package static func end() -> Int {
+        first.store(.max, ordering: .relaxed)
+        return count.load(ordering: .relaxed)
+    }
+
+    private static func isRefused() -> Bool {
+        let number = count.add(1, ordering: .relaxed).newValue
+        return number >= first.load(ordering: .relaxed) && number <= last.load(ordering: .relaxed)
+            && number != .max
+    }
+}
+
+/// Counts the steps of SQLite's virtual machine, statement by statement, on every connection that is opened to a file
+/// in a folder: what a statement costs, whatever else the machine does in the meantime.
+///
+/// It holds for the whole process and slows every connection down a little: for tests.
+package enum StatementSteps {
+    /// By folder, the steps of each statement by its text.
+    private static let counts = Mutex<[String: [String: Int]]>([:])
+
+    /// The steps of each statement that `body` runs on connections that it opens to files below `folder`, all runs of it
+    /// together. Statements that differ in numbers and bytes alone count as one.
+    package static func counting(below folder: String, _ body: () throws -> Void) throws -> [String: Int] {
+        _ = isInstalled
+        counts.withLock { $0[folder] = [:] }
+        defer { counts.withLock { $0[folder] = nil } }
+        try body()
+        return counts.withLock { $0[folder] ?? [:] }
+    }
+
+    private static let isInstalled: Bool = {
+        typealias Extension = @convention(c) () -> Void
+        typealias Opening = @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?, UnsafeRawPointer?) -> Int32
+        let opening: Opening = { database, _, _ in
+            sqlite3_trace_v2(
+                database, UInt32(SQLITE_TRACE_PROFILE),
+                { _, _, statement, _ in
+                    StatementSteps.note(statement.map(OpaquePointer.init))
+                    return 0
+                }, nil)
+        }
+        // SQLite's own declaration leaves the arguments out.
+        return sqlite3_auto_extension(unsafeBitCast(opening, to: Extension.self)) == SQLITE_OK
+    }()
+
+    private static func note(_ statement: OpaquePointer?) {
+        let steps = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_VM_STEP, 1)
+        guard let text = sqlite3_sql(statement), let name = sqlite3_db_filename(sqlite3_db_handle(statement), "main")
+        else { return }
+        let (file, sql) = (String(cString: name), shape(of: String(cString: text)))
+        counts.withLock { counts in
+            for folder in counts.keys where file.hasPrefix(folder) {
+                counts[folder]?[sql, default: 0] += Int(steps)
+            }
+        }
+    }
+
+    /// The text with 0 for each number and no bytes in blobs.
+    private static func shape(of sql: String) -> String {
+        var shape: [UInt8] = []
+        var isInBlob = false
+        for byte in sql.utf8 {
+            let isDigit = (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+            if isInBlob {
+                isInBlob = byte != UInt8(ascii: "'")
+                if isInBlob { continue }
+            } else if byte == UInt8(ascii: "'"), shape.last == UInt8(ascii: "x") {
+                isInBlob = true
+            }
+            if isDigit, shape.last == UInt8(ascii: "0") { continue }
+            shape.append(isDigit ? UInt8(ascii: "0") : byte)
+        }
+        return String(decoding: shape, as: UTF8.self)
+    }
+}

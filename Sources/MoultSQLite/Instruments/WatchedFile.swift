@@ -1,0 +1,307 @@
+import CSQLite
+
+/// An open file of a ``WatchedVFS``, in the memory that SQLite gives to a file: this header, then the file of the VFS
+/// below.
+struct WatchedFile {
+    /// The part of a file that SQLite itself reads; first, as SQLite requires.
+    private var base: sqlite3_file
+    private var state: Unmanaged<State>
+
+    final class State {
+        let path: String
+        let isJournal: Bool
+        let watcher: (any FileWatcher)?
+        /// The blocks that have been written to the file; nil where they are not proven (``Connection/proveWrites()``).
+        var written: WrittenBlocks?
+        /// The WAL of a database, while it is open.
+        weak var log: State?
+        private let real: File
+
+        init(path: String, isJournal: Bool, watcher: (any FileWatcher)?, isProven: Bool, real: File) {
+            self.path = path
+            self.isJournal = isJournal
+            self.watcher = watcher
+            self.real = real
+            if isProven { written = WrittenBlocks() }
+        }
+
+        func answering(
+            _ operation: FileCall.Operation, _ bytes: UnsafeRawBufferPointer = .init(start: nil, count: 0),
+            failure: Int32, _ body: () -> Int32?
+        ) -> Int32 {
+            let call = FileCall(operation: operation, path: path, bytes: bytes, isJournal: isJournal)
+            return watcher.answering(call, failure: failure) { body() ?? failure }
+        }
+
+        func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int32 {
+            let count = Int32(bytes.count)
+            if written?.isFull == true || written?.overlaps(count, at: offset) == true {
+                let result = proveWrites()
+                guard result == SQLITE_OK else { return result }
+            }
+            let result = answering(.write(offset: offset), bytes, failure: IOError.write) {
+                let methods = real.pointee.pMethods?.pointee
+                let call = FileCall(operation: .write(offset: offset), path: path, bytes: bytes, isJournal: isJournal)
+                guard let altered = watcher?.altered(call) else {
+                    return methods?.xWrite?(real, bytes.baseAddress, count, offset)
+                }
+                return altered.withUnsafeBytes { methods?.xWrite?(real, $0.baseAddress, count, offset) }
+            }
+            if result == SQLITE_OK { written?.note(bytes, at: offset) }
+            return result
+        }
+
+        /// Reads again what has been written. What differs is noted in ``written``.
+        func proveWrites() -> Int32 {
+            written?.prove { buffer, count, offset in
+                answering(.read, failure: IOError.read) {
+                    real.pointee.pMethods?.pointee.xRead?(real, buffer, count, offset)
+                }
+            } ?? SQLITE_OK
+        }
+    }
+
+    /// A multiple of what any file of a VFS is aligned to.
+    static let headerSize = (MemoryLayout<WatchedFile>.stride + 15) / 16 * 16
+
+    typealias File = UnsafeMutablePointer<sqlite3_file>
+
+    static func open(
+        _ name: UnsafePointer<CChar>?, _ file: File?, _ flags: Int32, _ outFlags: UnsafeMutablePointer<Int32>?,
+        isProven: Bool = false
+    ) -> Int32 {
+        guard let file else { return SQLITE_CANTOPEN }
+        let path = name.map { String(cString: $0) } ?? ""
+        let watcher = name == nil ? nil : WatchedVFS.watcher(of: path)
+        // A journal is only read after a crash.
+        let isProven = isProven && flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL) != 0
+        guard let name, watcher != nil || isProven else {
+            return WatchedVFS.forward { $0.pointee.xOpen?($0, name, file, flags, outFlags) }
+        }
+        file.pointee.pMethods = nil
+        let journals = SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL | SQLITE_OPEN_WAL
+        let real = below(file)
+        let state = State(
+            path: path, isJournal: flags & journals != 0, watcher: watcher, isProven: isProven, real: real)
+        let result = state.answering(.open, failure: SQLITE_CANTOPEN) {
+            WatchedVFS.forward { $0.pointee.xOpen?($0, name, real, flags, outFlags) }
+        }
+        guard result == SQLITE_OK else {
+            // A file that failed half-way may have methods, and wants to be closed then.
+            _ = real.pointee.pMethods?.pointee.xClose?(real)
+            return result
+        }
+        UnsafeMutableRawPointer(file).bindMemory(to: WatchedFile.self, capacity: 1).initialize(
+            to: WatchedFile(base: sqlite3_file(pMethods: methods.pointer), state: .passRetained(state)))
+        if isProven, flags & SQLITE_OPEN_WAL != 0 { Self.state(sqlite3_database_file_object(name))?.log = state }
+        return SQLITE_OK
+    }
+
+    /// The file of the VFS below, made ready for a VFS that does not open it.
+    private static func below(_ file: File) -> File {
+        let real = (UnsafeMutableRawPointer(file) + headerSize).assumingMemoryBound(to: sqlite3_file.self)
+        real.pointee.pMethods = nil
+        return real
+    }
+
+    /// The state of a file of this VFS; nil for any other.
+    static func state(_ file: File?) -> State? {
+        guard let file, file.pointee.pMethods == UnsafePointer(methods.pointer) else { return nil }
+        return parts(file)?.state
+    }
+
+    fileprivate static func parts(_ file: File?) -> (state: State, real: File, methods: sqlite3_io_methods)? {
+        guard let file else { return nil }
+        let raw = UnsafeMutableRawPointer(file)
+        let real = (raw + headerSize).assumingMemoryBound(to: sqlite3_file.self)
+        guard let methods = real.pointee.pMethods?.pointee else { return nil }
+        return (raw.assumingMemoryBound(to: WatchedFile.self).pointee.state.takeUnretainedValue(), real, methods)
+    }
+
+    private struct Methods: @unchecked Sendable {
+        let pointer: UnsafeMutablePointer<sqlite3_io_methods>
+    }
+
+    private static let methods: Methods = {
+        let pointer = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
+        pointer.initialize(to: sqlite3_io_methods())
+        // 3 would add mapped memory, through which SQLite could write unseen.
+        pointer.pointee.iVersion = 2
+        fillContents(&pointer.pointee)
+        fillLocks(&pointer.pointee)
+        fillIndex(&pointer.pointee)
+        return Methods(pointer: pointer)
+    }()
+}
+
+// MARK: - Contents
+
+extension WatchedFile {
+    private static func fillContents(_ methods: inout sqlite3_io_methods) {
+        methods.xClose = { file in
+            guard let (state, real, methods) = WatchedFile.parts(file), let file else { return SQLITE_OK }
+            let result = methods.xClose?(real) ?? SQLITE_OK
+            state.watcher?.closed(state.path)
+            UnsafeMutableRawPointer(file).assumingMemoryBound(to: WatchedFile.self).pointee.state.release()
+            file.pointee.pMethods = nil
+            return result
+        }
+        methods.xRead = { file, buffer, count, offset in
+            guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.read }
+            return state.answering(.read, failure: IOError.read) { methods.xRead?(real, buffer, count, offset) }
+        }
+        methods.xWrite = { file, buffer, count, offset in
+            guard let (state, _, _) = WatchedFile.parts(file) else { return IOError.write }
+            return state.write(UnsafeRawBufferPointer(start: buffer, count: Int(count)), at: offset)
+        }
+        methods.xTruncate = { file, size in
+            guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.truncate }
+            let result = state.answering(.truncate(size: size), failure: IOError.truncate) {
+                methods.xTruncate?(real, size)
+            }
+            if result == SQLITE_OK { state.written?.truncate(to: size) }
+            return result
+        }
+        methods.xSync = { file, flags in
+            guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.sync }
+            return state.answering(.sync, failure: IOError.sync) { methods.xSync?(real, flags) }
+        }
+        methods.xFileSize = { file, size in
+            guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.size }
+            return state.answering(.read, failure: IOError.size) { methods.xFileSize?(real, size) }
+        }
+        methods.xFileControl = { file, operation, argument in
+            guard let (_, real, methods) = WatchedFile.parts(file) else { return SQLITE_NOTFOUND }
+            return methods.xFileControl?(real, operation, argument) ?? SQLITE_NOTFOUND
+        }
+        methods.xSectorSize = { file in
+            guard let (_, real, methods) = WatchedFile.parts(file) else { return 4096 }
+            return methods.xSectorSize?(real) ?? 4096
+        }
+        methods.xDeviceCharacteristics = { file in
+            guard let (_, real, methods) = WatchedFile.parts(file) else { return 0 }
+            return methods.xDeviceCharacteristics?(real) ?? 0
+        }
+    }
+}
+
+// MARK: - Locks, and the index of a WAL
+
+extension WatchedFile {
+    private static func fillLocks(_ methods: inout sqlite3_io_methods) {
+        methods.xLock = { file, level in
+            guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.lock }
+            return state.answering(.lock, failure: IOError.lock) { methods.xLock?(real, level) }
+        }
+        // A process that dies gives its locks back.
+        methods.xUnlock = { file, level in
+            guard let (_, real, methods) = WatchedFile.parts(file) else { return SQLITE_OK }
+            return methods.xUnlock?(real, level) ?? SQLITE_OK
+        }
+        methods.xCheckReservedLock = { file, result in
+            guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.checkReservedLock }
+            return state.answering(.read, failure: IOError.checkReservedLock) {
+                methods.xCheckReservedLock?(real, result)
+            }
+        }
+    }
+
+    private static func fillIndex(_ methods: inout sqlite3_io_methods) {
+        methods.xShmMap = { file, page, size, isExtending, memory in
+            guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.shmMap }
+            return state.answering(.shm, failure: IOError.shmMap) {
+                methods.xShmMap?(real, page, size, isExtending, memory)
+            }
+        }
+        methods.xShmLock = { file, offset, count, flags in
+            guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.shmLock }
+            if flags & SQLITE_SHM_UNLOCK != 0 { return methods.xShmLock?(real, offset, count, flags) ?? SQLITE_OK }
+            return state.answering(.shm, failure: IOError.shmLock) {
+                methods.xShmLock?(real, offset, count, flags)
+            }
+        }
+        methods.xShmBarrier = { file in
+            guard let (_, real, methods) = WatchedFile.parts(file) else { return }
+            methods.xShmBarrier?(real)
+        }
+        methods.xShmUnmap = { file, isDeleting in
+            guard let (_, real, methods) = WatchedFile.parts(file) else { return SQLITE_OK }
+            return methods.xShmUnmap?(real, isDeleting) ?? SQLITE_OK
+        }
+    }
+}
+
+/// Digests of the blocks that SQLite has written to a file since it was last read again.
+///
+/// A block is a page of a database, or a header or a page in a WAL. The memory is bounded by reading again earlier
+/// (``isFull``).
+struct WrittenBlocks {
+    private struct Block {
+        let count: Int32
+        let digest: Int
+    }
+
+    private var blocks: [Int64: Block] = [:]
+    private var end: Int64 = 0
+    /// The size of every block, where all begin at a multiple of it, as the pages of a database do; 0 while there is none,
+    /// and nil for any other blocks.
+    private var pageSize: Int32? = 0
+    private var differs = false
+
+    /// Two mebibytes of digests at most, for 64 MB of pages.
+    var isFull: Bool { blocks.count >= 16_384 }
+
+    /// Whether a write would cover a part of a block that is not proven yet, and so has to wait for the proof.
+    func overlaps(_ count: Int32, at offset: Int64) -> Bool {
+        guard offset < end, blocks[offset]?.count != count, !isPage(count, at: offset) else { return false }
+        return blocks.contains { $0.key < offset + Int64(count) && offset < $0.key + Int64($0.value.count) }
+    }
+
+    private func isPage(_ count: Int32, at offset: Int64) -> Bool {
+        count > 0 && offset % Int64(count) == 0 && (pageSize == 0 || pageSize == count)
+    }
+
+    mutating func note(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
+        let count = Int32(bytes.count)
+        pageSize = isPage(count, at: offset) ? count : nil
+        blocks[offset] = Block(count: count, digest: Self.digest(bytes))
+        end = max(end, offset + Int64(bytes.count))
+    }
+
+    /// Forgets what lies beyond the new end of the file.
+    mutating func truncate(to size: Int64) {
+        guard size < end else { return }
+        blocks = blocks.filter { $0.key + Int64($0.value.count) <= size }
+        end = size
+    }
+
+    /// Reads every block again, in the order of the file, and forgets it if it is as it was written.
+    ///
+    /// - Returns: SQLite's result code of a read that failed.
+    mutating func prove(_ read: (UnsafeMutableRawPointer?, Int32, Int64) -> Int32) -> Int32 {
+        var bytes = [UInt8](repeating: 0, count: Int(blocks.values.map(\.count).max() ?? 0))
+        for (offset, block) in blocks.sorted(by: { $0.key < $1.key }) {
+            let (result, digest) = bytes.withUnsafeMutableBytes { buffer in
+                let result = read(buffer.baseAddress, block.count, offset)
+                return (result, Self.digest(UnsafeRawBufferPointer(rebasing: buffer[..<Int(block.count)])))
+            }
+            // SQLite reads zeros beyond the end of the file, which then differ.
+            guard result == SQLITE_OK || result == IOError.shortRead else { return result }
+            if digest != block.digest { differs = true }
+        }
+        (blocks, end, pageSize) = ([:], 0, 0)
+        return SQLITE_OK
+    }
+
+    /// Whether a proof has found a block that is read otherwise than it was written, since this was last asked.
+    mutating func takeDifference() -> Bool {
+        defer { differs = false }
+        return differs
+    }
+
+    private static func digest(_ bytes: UnsafeRawBufferPointer) -> Int {
+        var hasher = Hasher()
+        hasher.combine(bytes: bytes)
+        return hasher.finalize()
+    }
+}

@@ -1,0 +1,209 @@
+/// One page of a b-tree (the SQLite file format, section 1.6), as far as it can be believed.
+struct BTreePage {
+    enum Kind: UInt8 {
+        case interiorIndex = 2
+        case interiorTable = 5
+        case leafIndex = 10
+        case leafTable = 13
+
+        var isLeaf: Bool { self == .leafIndex || self == .leafTable }
+        var isTable: Bool { self == .interiorTable || self == .leafTable }
+    }
+
+    /// The location of the bytes of a row.
+    struct Payload: Equatable {
+        /// Bytes in all.
+        var size: Int
+        /// The range of the bytes that are on the page.
+        var local: Range<Int>
+        /// The first page of the others; 0 where there are none.
+        var overflow: Int
+    }
+
+    let number: Int
+    let kind: Kind
+    let bytes: [UInt8]
+    /// The cells as the page lists them, by their first byte; nil for one that lies where no cell can lie.
+    let cells: [Int?]
+    /// Of an interior page, the page with the highest keys.
+    let rightChild: Int
+    let isSound: Bool
+
+    /// Nil where the bytes are those of no such page.
+    ///
+    /// - Parameter bytes: without those that are reserved.
+    init?(_ bytes: [UInt8], number: Int) {
+        let start = number == 1 ? 100 : 0
+        guard bytes.count >= 480, let kind = Kind(rawValue: bytes[start]), let count = bytes.number16(start + 3),
+            let content = bytes.number16(start + 5).map({ $0 == 0 ? 65_536 : $0 })
+        else { return nil }
+        let first = start + (kind.isLeaf ? 8 : 12)
+        let end = first + 2 * count
+        guard end <= bytes.count else { return nil }
+        self.number = number
+        self.kind = kind
+        self.bytes = bytes
+        rightChild = kind.isLeaf ? 0 : bytes.number32(start + 8) ?? 0
+        cells = (0..<count).map { index in
+            bytes.number16(first + 2 * index).flatMap { $0 >= end && $0 <= bytes.count - 4 ? $0 : nil }
+        }
+        isSound = content >= end && content <= bytes.count && cells.allSatisfy { $0.map { $0 >= content } ?? false }
+    }
+
+    /// Of an interior page, the child of a cell.
+    func child(_ cell: Int) -> Int { bytes.number32(cell) ?? 0 }
+
+    /// Of a table, the key of a cell, and where its row lies in a leaf.
+    func row(_ cell: Int) -> (key: Int64, payload: Payload?)? {
+        var place = kind == .interiorTable ? cell + 4 : cell
+        guard kind == .leafTable else { return bytes.varint(&place, before: bytes.count).map { ($0, nil) } }
+        guard let size = bytes.varint(&place, before: bytes.count), let key = bytes.varint(&place, before: bytes.count)
+        else { return nil }
+        return (key, payload(size, from: place, most: bytes.count - 35))
+    }
+
+    /// Of an index, where the entry of a cell lies.
+    func entry(_ cell: Int) -> Payload? {
+        var place = kind == .interiorIndex ? cell + 4 : cell
+        guard let size = bytes.varint(&place, before: bytes.count) else { return nil }
+        return payload(size, from: place, most: (bytes.count - 12) * 64 / 255 - 23)
+    }
+
+    /// - Parameter most: bytes that are kept on the page without an overflow.
+    private func payload(_ size: Int64, from place: Int, most: Int) -> Payload? {
+        // SQLite takes no row of more than 2,147,483,645 bytes.
+        guard size > 0, size <= 2_147_483_645, let size = Int(exactly: size) else { return nil }
+        var local = size
+        if size > most {
+            let least = (bytes.count - 12) * 32 / 255 - 23
+            let rest = least + (size - least) % (bytes.count - 4)
+            local = rest <= most ? rest : least
+        }
+        let end = place + local
+        guard end <= bytes.count else { return nil }
+        guard local < size else { return Payload(size: size, local: place..<end, overflow: 0) }
+        guard let overflow = bytes.number32(end), overflow > 1 else { return nil }
+        return Payload(size: size, local: place..<end, overflow: overflow)
+    }
+}
+
+/// Puts the bytes of a row together, from its page and the chain of pages that holds the rest (the SQLite file format,
+/// section 1.7).
+struct RowBytes {
+    let ledger: PageLedger
+
+    /// - Returns: the row, and the pages of its chain; nil where the bytes are those of no row.
+    func record(_ payload: BTreePage.Payload, on page: BTreePage) throws -> (StoredRecord, chain: [Int])? {
+        var bytes = Array(page.bytes[payload.local])
+        // Before a chain is followed: what is no row has no chain.
+        var start = 0
+        guard let header = bytes.varint(&start, before: bytes.count), header >= Int64(start),
+            header <= Int64(payload.size)
+        else { return nil }
+        var (next, chain, zeroed): (Int, [Int], [Range<Int>]) = (payload.overflow, [], [])
+        var seen: Set<Int> = []
+        while bytes.count < payload.size, next > 1, seen.insert(next).inserted, ledger.isOpen(next),
+            let part = try ledger.pages.page(next), let following = part.number32(0)
+        {
+            let left = payload.size - bytes.count
+            let length = min(left, part.count - 4)
+            // The last page leads nowhere, and every other one to a page.
+            guard (length == left) == (following == 0), following <= ledger.pages.limit else { break }
+            let content = part[4..<(4 + length)]
+            if length > 16, content.allSatisfy({ $0 == 0 }) { zeroed.append(bytes.count..<(bytes.count + length)) }
+            bytes += content
+            chain.append(next)
+            next = following
+        }
+        let encoding = ledger.pages.encoding
+        return StoredRecord(bytes, size: payload.size, zeroed: zeroed, encoding: encoding).map { ($0, chain) }
+    }
+}
+
+/// A row or an index entry (the SQLite file format, section 2.1).
+struct StoredRecord {
+    /// In the order of the columns; nil for a value whose bytes cannot be read.
+    let values: [SQLiteValue?]
+    /// Whether every value was read and none is seen to be damaged.
+    let isWhole: Bool
+
+    /// Nil where the bytes are those of no row.
+    ///
+    /// - Parameters:
+    ///   - bytes: from the first on, as many as could be read.
+    ///   - size: how many there should be.
+    ///   - zeroed: those of them that come from a page of zeros.
+    ///   - encoding: 1 for UTF-8, 2 and 3 for UTF-16.
+    init?(_ bytes: [UInt8], size: Int, zeroed: [Range<Int>], encoding: Int) {
+        var place = 0
+        guard let header = bytes.varint(&place, before: bytes.count), header >= Int64(place), header <= Int64(size),
+            header <= Int64(bytes.count)
+        else { return nil }
+        var types: [Int64] = []
+        while place < Int(header) {
+            guard let type = bytes.varint(&place, before: Int(header)), type >= 0, type != 10, type != 11 else {
+                return nil
+            }
+            types.append(type)
+        }
+        var ends: [Int] = []
+        var end = Int(header)
+        for type in types {
+            let length = Self.length(type)
+            guard length <= Int64(size - end) else { return nil }
+            end += Int(length)
+            ends.append(end)
+        }
+        // A row has as many bytes as its values take: what has more or fewer is something else.
+        guard end == size else { return nil }
+        var (values, isWhole, start): ([SQLiteValue?], Bool, Int) = ([], true, Int(header))
+        for (type, end) in zip(types, ends) {
+            var isSound = end <= bytes.count
+            values.append(isSound ? Self.value(type, bytes[start..<end], encoding, &isSound) : nil)
+            // A text holds no page full of zeros.
+            if type >= 13, !type.isMultiple(of: 2), zeroed.contains(where: { $0.overlaps(start..<end) }) {
+                isSound = false
+            }
+            isWhole = isWhole && isSound
+            start = end
+        }
+        self.values = values
+        self.isWhole = isWhole
+    }
+
+    private static func length(_ type: Int64) -> Int64 {
+        switch type {
+        case 0, 8, 9: 0
+        case 1...4: type
+        case 5: 6
+        case 6, 7: 8
+        default: (type - 12) / 2
+        }
+    }
+
+    private static func value(_ type: Int64, _ bytes: ArraySlice<UInt8>, _ encoding: Int, _ isSound: inout Bool)
+        -> SQLiteValue
+    {
+        switch type {
+        case 0: return .null
+        case 8, 9: return .integer(type - 8)
+        case 1...6:
+            let negative = (bytes.first ?? 0) >= 0x80
+            return .integer(bytes.reduce(negative ? -1 : 0) { $0 << 8 | Int64($1) })
+        case 7: return .real(Double(bitPattern: bytes.reduce(0) { $0 << 8 | UInt64($1) }))
+        case let type where type.isMultiple(of: 2): return .blob(Array(bytes))
+        default:
+            if encoding == 1 {
+                if let text = String(validating: bytes, as: UTF8.self) { return .text(text) }
+                isSound = false
+                return .text(String(decoding: bytes, as: UTF8.self))
+            }
+            let bytes = Array(bytes)
+            let units = stride(from: 0, to: bytes.count - 1, by: 2).map { place in
+                let (first, second) = (UInt16(bytes[place]), UInt16(bytes[place + 1]))
+                return encoding == 2 ? second << 8 | first : first << 8 | second
+            }
+            return .text(String(decoding: units, as: UTF16.self))
+        }
+    }
+}

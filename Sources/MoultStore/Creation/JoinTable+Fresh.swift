@@ -1,0 +1,130 @@
+import MoultBasics
+import MoultModel
+
+extension JoinTable {
+    /// The join tables Core Data makes for a model, in the order of their owners' numbers.
+    ///
+    /// - Parameter stored: the names that an existing store has chosen.
+    static func all(
+        of model: ManagedObjectModel, numbering: EntityNumbering, keeping stored: StoredNames = StoredNames()
+    ) -> [JoinTable] {
+        let columnNames = keyColumnNames(of: model, numbering: numbering, keeping: stored)
+        var tables: [JoinTable] = []
+        for entity in numbering.entities {
+            // Backwards by name, as the stores that have several show.
+            for relationship in entity.relationships.reversed() {
+                let reference = RelationshipReference(entity: entity.name, name: relationship.name)
+                guard let inverse = manyToManyInverse(of: relationship, in: model),
+                    owns(reference, over: inverse, in: model, keeping: stored)
+                else { continue }
+                tables.append(JoinTable(reference, inverse, model: model, numbering: numbering, names: columnNames))
+            }
+        }
+        return tables
+    }
+
+    /// The other end of a many-to-many relationship by the entity that declares it; nil for any other relationship.
+    private static func manyToManyInverse(of relationship: RelationshipDescription, in model: ManagedObjectModel)
+        -> RelationshipReference?
+    {
+        guard relationship.isToMany, !relationship.isTransient, let inverse = model.inverse(of: relationship),
+            inverse.isToMany, let destination = model.entity(relationship.destinationEntityName),
+            let declaring = model.declaringEntity(of: inverse.name, in: destination)
+        else { return nil }
+        return RelationshipReference(entity: declaring.name, name: inverse.name)
+    }
+
+    /// The side with the smallest name, its sub-entities' names included, owns the table; inside one entity the
+    /// relationship that owns it in the store, otherwise the one with the greater name.
+    private static func owns(
+        _ reference: RelationshipReference, over inverse: RelationshipReference, in model: ManagedObjectModel,
+        keeping stored: StoredNames
+    ) -> Bool {
+        if reference.entity == inverse.entity {
+            let isGreater = !reference.name.precedesInByteOrder(inverse.name)
+            let (isOwner, isOwned) = (stored.owners.contains(reference), stored.owners.contains(inverse))
+            return isOwner == isOwned ? isGreater : isOwner
+        }
+        let own = smallestName(atOrBelow: reference.entity, in: model)
+        let other = smallestName(atOrBelow: inverse.entity, in: model)
+        return own == other
+            ? reference.entity.precedesInByteOrder(inverse.entity) : own.precedesInByteOrder(other)
+    }
+
+    private static func smallestName(atOrBelow name: String, in model: ManagedObjectModel) -> String {
+        let below = model.entity(name).map { model.descendants(of: $0).map(\.name) } ?? []
+        return below.reduce(name) { $1.precedesInByteOrder($0) ? $1 : $0 }
+    }
+
+    /// The column that holds the key of the object that has a relationship, named after the inverse. Two of one entity
+    /// may clash: the one that has it in the store, otherwise the second by the name of the relationship, gets a
+    /// suffix.
+    private static func keyColumnNames(
+        of model: ManagedObjectModel, numbering: EntityNumbering, keeping stored: StoredNames
+    ) -> [RelationshipReference: String] {
+        var columns: [RelationshipReference: String] = [:]
+        for entity in numbering.entities {
+            var names = ColumnNames()
+            let number = numbering.numbers[entity.name] ?? 0
+            let ends = entity.relationships.enumerated().compactMap { position, relationship in
+                manyToManyInverse(of: relationship, in: model).map { inverse in
+                    (position, RelationshipReference(entity: entity.name, name: relationship.name), inverse)
+                }
+            }
+            let sorted = ends.sorted { left, right in
+                let (first, second) = (stored.suffixes[left.1] ?? .max, stored.suffixes[right.1] ?? .max)
+                return first == second ? left.0 < right.0 : first < second
+            }
+            for (_, reference, inverse) in sorted {
+                columns[reference] = names.claim("Z_\(number)\(inverse.name.uppercased())")
+            }
+        }
+        return columns
+    }
+
+    /// The many-to-many relationships that an entity declares, each group with those whose key columns would have one
+    /// name; in the order in which a new store numbers them.
+    static func clashingEnds(of entity: EntityDescription, in model: ManagedObjectModel) -> [[RelationshipReference]] {
+        var groups: [(name: String, ends: [RelationshipReference])] = []
+        for relationship in entity.relationships {
+            guard let inverse = manyToManyInverse(of: relationship, in: model) else { continue }
+            let reference = RelationshipReference(entity: entity.name, name: relationship.name)
+            let name = inverse.name.uppercased()
+            if let place = groups.firstIndex(where: { $0.name == name }) {
+                groups[place].ends.append(reference)
+            } else {
+                groups.append((name, [reference]))
+            }
+        }
+        return groups.map(\.ends)
+    }
+
+    private init(
+        _ owner: RelationshipReference, _ inverse: RelationshipReference, model: ManagedObjectModel,
+        numbering: EntityNumbering, names: [RelationshipReference: String]
+    ) {
+        let isReflexive = owner == inverse
+        let first = names[owner] ?? ""
+        let second = isReflexive ? "REFLEXIVE" : names[inverse] ?? ""
+        var columns = [
+            Column(name: first, role: .source(owner)),
+            Column(name: second, role: isReflexive ? .reflexiveDestination(owner) : .source(inverse)),
+        ]
+        // The objects of a list stand in the other key column; their places are named after it.
+        if !isReflexive, model.isOrdered(inverse) {
+            columns.append(Column(name: "Z_FOK_\(first.dropFirst(2))", role: .order(inverse)))
+        }
+        if model.isOrdered(owner) {
+            let name = isReflexive ? "Z_FOK_\(first.dropFirst(2))" : "Z_FOK_\(second.dropFirst(2))"
+            columns.append(Column(name: name, role: .order(owner)))
+        }
+        let number = numbering.numbers[owner.entity] ?? 0
+        self.init(name: "Z_\(number)\(owner.name.uppercased())", owner: owner, columns: columns)
+    }
+}
+
+extension ManagedObjectModel {
+    fileprivate func isOrdered(_ reference: RelationshipReference) -> Bool {
+        entity(reference.entity)?.relationship(reference.name)?.isOrdered ?? false
+    }
+}

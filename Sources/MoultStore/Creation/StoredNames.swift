@@ -1,0 +1,194 @@
+import MoultBasics
+import MoultModel
+import MoultPlan
+
+/// The choices of a store about names that the model leaves open: the relationship that names a join table, the one of
+/// two clashing columns that has the suffix, and the order of the columns of places.
+///
+/// No rule for these is known, so the choice of an existing store is kept.
+struct StoredNames: Sendable, Equatable {
+    /// The relationships that name a join table whose two ends belong to one entity.
+    var owners: Set<RelationshipReference> = []
+    /// By relationship, the suffix of its key column in a join table; 0 for none.
+    var suffixes: [RelationshipReference: Int] = [:]
+    /// By to-one relationship, where the column of its places stands in the entity's table.
+    var orderPositions: [RelationshipReference: Int] = [:]
+    /// The relationships in ``owners`` whose entity had other properties when the table got its name.
+    var uncertain: Set<RelationshipReference> = []
+    /// The relationships whose columns clash in another way than before, in a store that does not number such columns by
+    /// name.
+    private(set) var uncertainColumns: [[RelationshipReference]] = []
+
+    /// The names of an existing store.
+    init(of layout: StoreLayout) {
+        for join in layout.joinTables {
+            if join.isWithinOneEntity { owners.insert(join.owner) }
+            for (reference, suffix) in join.suffixes { suffixes[reference] = suffix }
+        }
+        for table in layout.tables {
+            for (position, column) in table.columns.enumerated() {
+                guard case .order(let entity, let name) = column.role else { continue }
+                orderPositions[RelationshipReference(entity: entity, name: name)] = position
+            }
+        }
+    }
+
+    /// The names of a new store.
+    init() {}
+
+    /// Whether Core Data may look for the table under the name of the other relationship.
+    func isUncertain(_ join: JoinTable) -> Bool {
+        join.isWithinOneEntity && (!owners.contains(join.owner) || uncertain.contains(join.owner))
+    }
+
+    /// The same choices for the version that a mapping leads to, whose relationships may have other names.
+    ///
+    /// They stay in any case, and are certain where the entity has the same properties as before.
+    func carried(by mapping: ResolvedMapping, from source: ManagedObjectModel, to destination: ManagedObjectModel)
+        -> StoredNames
+    {
+        var names = StoredNames()
+        var formers: [RelationshipReference: RelationshipReference] = [:]
+        for entity in mapping.entityMappings {
+            guard let from = entity.sourceEntityName.flatMap(source.entity),
+                let to = entity.destinationEntityName.flatMap(destination.entity)
+            else { continue }
+            let isUnchanged = source.propertyKinds(of: from) == destination.propertyKinds(of: to)
+            let earlier = Set(source.relationships(of: from).map(\.name))
+            for relationship in destination.relationships(of: to) {
+                let name = relationship.name
+                guard let former = entity.formerName(of: name, in: earlier),
+                    let old = source.declaringEntity(of: former, in: from)?.name,
+                    let new = destination.declaringEntity(of: name, in: to)?.name
+                else { continue }
+                let before = RelationshipReference(entity: old, name: former)
+                let after = RelationshipReference(entity: new, name: name)
+                formers[after] = before
+                if owners.contains(before) { names.owners.insert(after) }
+                // The entity that declares them decides, not one that inherits them.
+                if owners.contains(before), !isUnchanged, to.name == new { names.uncertain.insert(after) }
+                if let suffix = suffixes[before] { names.suffixes[after] = suffix }
+                if let position = orderPositions[before] { names.orderPositions[after] = position }
+            }
+        }
+        names.forgetClashes(source, destination, formers, in: self)
+        return names
+    }
+
+    /// Takes away the choices of columns that clash with others than before: Core Data names these as in a new store.
+    private mutating func forgetClashes(
+        _ source: ManagedObjectModel, _ destination: ManagedObjectModel,
+        _ formers: [RelationshipReference: RelationshipReference], in store: StoredNames
+    ) {
+        let before = source.entities.flatMap { JoinTable.clashingEnds(of: $0, in: source) }
+        for family in destination.entities.flatMap({ JoinTable.clashingEnds(of: $0, in: destination) }) {
+            let former = Set(family.compactMap { formers[$0] })
+            guard former.count < family.count || !before.contains(where: { Set($0) == former }) else { continue }
+            for reference in family { suffixes[reference] = nil }
+            let isNumberedOtherwise = before.contains { earlier in
+                let numbers = earlier.compactMap { store.suffixes[$0] }
+                return !former.isDisjoint(with: earlier) && numbers != numbers.sorted()
+            }
+            if family.count > 1, isNumberedOtherwise { uncertainColumns.append(family) }
+        }
+        let lists = Dictionary(grouping: source.entities.flatMap { $0.listedToOnes(in: source) }, by: \.entity)
+        for (_, ends) in Dictionary(
+            grouping: destination.entities.flatMap { $0.listedToOnes(in: destination) }, by: \.entity)
+        {
+            let former = Set(ends.compactMap { formers[$0] })
+            guard former.count < ends.count || !lists.values.contains(where: { Set($0) == former }) else { continue }
+            for reference in ends { orderPositions[reference] = nil }
+        }
+    }
+
+    /// The findings that no rule is known for the columns of relationships that clash.
+    var columnFindings: [Finding] {
+        uncertainColumns.map { family in
+            let names = family.map(\.place).joined(separator: " and ")
+            return Finding(
+                code: "join-name-uncertain", severity: .warning, place: family[0].place,
+                message:
+                    "It is not known which suffixes the join table columns of \(names) get: the store does not number "
+                    + "them by name, and the relationships whose columns would have one name change. Moult numbers them by "
+                    + "name. Core Data may expect other names.",
+                remedy:
+                    "Open the store with Core Data once and check these relationships before you ship it. No rows are lost."
+            )
+        }
+    }
+}
+
+extension JoinTable {
+    /// Whether the two ends are two relationships of one entity.
+    var isWithinOneEntity: Bool {
+        let ends = relationships
+        return ends.count == 2 && ends[0].entity == ends[1].entity
+    }
+
+    /// By relationship, the suffix of its key column: of `Z_17USERS1` it is 1 where the inverse is `users`.
+    fileprivate var suffixes: [(RelationshipReference, Int)] {
+        let ends = relationships
+        guard ends.count == 2 else { return [] }
+        return zip(ends, ends.reversed()).compactMap { reference, inverse in
+            guard let column = column(.source(reference))?.uppercased() else { return nil }
+            let numbered = column.dropFirst(2).drop { $0.isASCII && $0.isNumber }
+            let suffix = numbered.dropFirst(inverse.name.uppercased().count)
+            return numbered.hasPrefix(inverse.name.uppercased()) ? (reference, Int(suffix) ?? 0) : nil
+        }
+    }
+
+    /// Returns the finding that no rule for the table's name is known.
+    ///
+    /// - Parameter isKept: whether the name comes from the store.
+    func uncertainty(isKept: Bool) -> Finding {
+        let other = relationships.first { $0 != owner }?.name ?? ""
+        let reason =
+            isKept
+            ? "it keeps the orientation in the store, although the properties of \(owner.entity) change"
+            : "Moult uses the greater name"
+        return Finding(
+            code: "join-name-uncertain", severity: .warning, place: owner.place,
+            message: "It is not known whether \(owner.name) or \(other) names their join table: \(reason) (\(name)). "
+                + "Core Data may expect the other name.",
+            remedy:
+                "Open the store with Core Data once and check both relationships before you ship it. No rows are lost."
+        )
+    }
+}
+
+extension EntityDescription {
+    /// The to-one relationships that it declares whose objects stand in a list at the other end.
+    fileprivate func listedToOnes(in model: ManagedObjectModel) -> [RelationshipReference] {
+        relationships.filter { relationship in
+            guard !relationship.isToMany, !relationship.isTransient, let inverse = model.inverse(of: relationship)
+            else {
+                return false
+            }
+            return inverse.isToMany && inverse.isOrdered
+        }.map { RelationshipReference(entity: name, name: $0.name) }
+    }
+}
+
+extension ManagedObjectModel {
+    /// Returns the facts that decide about the names: every property of an entity, inherited ones included, with its
+    /// kind.
+    fileprivate func propertyKinds(of entity: EntityDescription) -> Set<[String]> {
+        let attributes = attributes(of: entity).map { [$0.name, "attribute", $0.isTransient ? "transient" : ""] }
+        let relationships = relationships(of: entity).map {
+            [$0.name, $0.isToMany ? "to-many" : "to-one", $0.isTransient ? "transient" : ""]
+        }
+        return Set(attributes + relationships)
+    }
+}
+
+extension ResolvedEntityMapping {
+    /// The relationship of the source that one of the destination continues: the one that fills it, otherwise the one
+    /// of its name, which a policy may fill it from.
+    fileprivate func formerName(of name: String, in relationships: Set<String>) -> String? {
+        switch self.relationships[name] {
+        case .relationship(let former): return former
+        case .path(let path, _) where path.count == 1: return path[0]
+        case .path, .empty, nil: return relationships.contains(name) ? name : nil
+        }
+    }
+}

@@ -1,0 +1,219 @@
+import MoultBasics
+import MoultModel
+import MoultSQLite
+
+extension Catalogue {
+    /// SHA-256 of every entry's kind, name, table and text, in the order of the catalogue; triggers, which are dropped and
+    /// created again while rows are written, come last and by name.
+    package var digest: [UInt8] {
+        let others = entries.filter { $0.kind != .trigger }
+        let triggers = entries.filter { $0.kind == .trigger }.sorted { $0.name.precedesInByteOrder($1.name) }
+        return Digest.sha256(
+            (others + triggers).flatMap { entry in
+                [entry.kind.rawValue, entry.name, entry.tableName, entry.sql ?? ""].flatMap { Array($0.utf8) + [0] }
+            })
+    }
+
+    /// The tables in which R-trees and search tables keep what they hold.
+    var shadowTables: [String] {
+        // https://sqlite.org/rtree.html, https://sqlite.org/fts5.html and https://sqlite.org/fts3.html.
+        let parts = [
+            "rowid", "node", "parent", "data", "idx", "content", "docsize", "config", "segments", "segdir", "stat",
+        ]
+        let names = Set(tables.filter(\.isVirtual).flatMap { tree in parts.map { "\(tree.name)_\($0)" } })
+        return tables.map(\.name).filter(names.contains)
+    }
+
+    /// The triggers by what they are for.
+    package var triggers: [(entry: Entry, kind: TriggerKind)] {
+        entries.filter { $0.kind == .trigger }.map { ($0, TriggerKind(name: $0.name)) }
+    }
+
+    /// Returns the entries that have one of these names and are no triggers: SQLite lets a trigger have any name.
+    func strangers(named names: Set<String>) -> [Entry] {
+        let names = Set(names.map { $0.uppercased() })
+        return entries.filter { $0.kind != .trigger && names.contains($0.name.uppercased()) }
+    }
+
+    /// The purpose of a trigger of a store, as its name says.
+    package enum TriggerKind: Sendable, Hashable {
+        /// Keeps a derived attribute.
+        case derivedAttribute
+        /// Keeps an R-tree index.
+        case rTree
+        /// Apple's own, seen in Photos.
+        case photos
+        /// Another program's.
+        case unknown
+
+        package init(name: String) {
+            self =
+                name.hasPrefix("Z_DA_")
+                ? .derivedAttribute : name.hasPrefix("Z_RT_") ? .rTree : name.hasPrefix("ZT_") ? .photos : .unknown
+        }
+    }
+}
+
+extension Catalogue.Entry {
+    /// A table of Core Data's ends with ` )` or a compound uniqueness; a column that was added later ends it with `)`,
+    /// and a renamed table has its name in quotes.
+    var wasAlteredInPlace: Bool {
+        guard kind == .table, !isVirtual, let sql, name.hasPrefix("Z"), name.hasPrefix("Z_RT_") == false,
+            !StoreSnapshot.coreTables.contains(name)
+        else { return false }
+        return sql.hasPrefix("CREATE TABLE \"") || !(sql.hasSuffix(" )") || sql.hasSuffix("))"))
+    }
+}
+
+/// The columns of a store's tables, in their order: read out of a table's text where Core Data wrote it, when they are
+/// asked for.
+package struct TableColumns: Sendable, Equatable {
+    private let catalogue: Catalogue
+    /// SQLite's own answers for the tables with any other text; nil where it could not be asked.
+    private let asked: [String: [Catalogue.Column]?]
+
+    /// - Parameter asking: SQLite's answer for a table whose text does not say its columns plainly.
+    package init(of catalogue: Catalogue, asking: (String) throws -> [Catalogue.Column]?) rethrows {
+        self.catalogue = catalogue
+        var asked: [String: [Catalogue.Column]?] = [:]
+        for table in catalogue.tables where !table.isVirtual && !table.isPlain {
+            asked.updateValue(try asking(table.name), forKey: table.name)
+        }
+        self.asked = asked
+    }
+
+    /// Nil for a table that is not there, for a virtual one, whose module this SQLite may not have, and where SQLite could
+    /// not be asked.
+    package subscript(table: String) -> [Catalogue.Column]? {
+        if let known = asked[table] { return known }
+        guard let entry = catalogue.table(table), !entry.isVirtual else { return nil }
+        return entry.plainColumns
+    }
+
+    /// Whether the columns of a table of the catalogue that is not virtual can be said.
+    func isKnown(_ table: String) -> Bool { asked[table].map { $0 != nil } ?? true }
+}
+
+extension Catalogue.Entry {
+    /// Whether the table's text is as Core Data writes it, where each column is just a name and a type:
+    /// `CREATE TABLE ZITEM ( Z_PK INTEGER PRIMARY KEY, ZTITLE VARCHAR )`. The key of a join table follows its columns. Core
+    /// Data's own tables, and a table with a column that was added later, have no space inside the parentheses.
+    package var isPlain: Bool {
+        forEachPlainColumn { _, _, _ in }.map { keys in keys.isEmpty || plainColumns != nil } ?? false
+    }
+
+    /// The columns that such a text says; nil for any other text.
+    package var plainColumns: [Catalogue.Column]? {
+        var columns: [Catalogue.Column] = []
+        let keys = forEachPlainColumn { name, type, isKey in
+            columns.append(
+                Catalogue.Column(name: String(name), declaredType: type, primaryKeyPosition: isKey ? 1 : 0))
+        }
+        guard let keys else { return nil }
+        for (position, key) in keys.enumerated() {
+            guard let place = columns.firstIndex(where: { $0.name == key && $0.primaryKeyPosition == 0 }) else {
+                return nil
+            }
+            columns[place].primaryKeyPosition = position + 1
+        }
+        return columns
+    }
+
+    private static let plainTypes = ["INTEGER", "VARCHAR(255)", "VARCHAR", "FLOAT", "DECIMAL", "TIMESTAMP", "BLOB"]
+        .map { (name: $0, bytes: Array($0.utf8)) }
+    private static let primaryKey = Array(" PRIMARY KEY".utf8)
+    private static let keyList = Array("PRIMARY KEY (".utf8)
+
+    /// - Parameter body: given a name, the type, and whether the column is the primary key.
+    /// - Returns: the columns of the key that follows the columns; nil where something else is found, even if `body` was
+    ///   called.
+    private func forEachPlainColumn(_ body: (PlainName, String, Bool) -> Void) -> [String]? {
+        let start = "CREATE TABLE \(name) ("
+        guard var sql, sql.hasPrefix(start), sql.hasSuffix(")") else { return nil }
+        return sql.withUTF8 { bytes in
+            var rest = bytes[...].dropFirst(start.utf8.count).dropLast()
+            if rest.first == UInt8(ascii: " ") { rest = rest.dropFirst() }
+            if rest.last == UInt8(ascii: " ") { rest = rest.dropLast() }
+            while !rest.isEmpty {
+                if rest.starts(with: Self.keyList) { return Self.keys(rest.dropFirst(Self.keyList.count)) }
+                guard let name = PlainName(at: &rest), rest.popFirst() == UInt8(ascii: " "),
+                    let type = Self.plainTypes.first(where: { rest.starts(with: $0.bytes) })
+                else { return nil }
+                rest = rest.dropFirst(type.bytes.count)
+                let isKey = rest.starts(with: Self.primaryKey)
+                if isKey { rest = rest.dropFirst(Self.primaryKey.count) }
+                body(name, type.name, isKey)
+                if rest.isEmpty { return [] }
+                guard rest.popFirst() == UInt8(ascii: ","), rest.popFirst() == UInt8(ascii: " ") else { return nil }
+            }
+            return nil
+        }
+    }
+
+    /// The names of `A, B)`, where nothing follows.
+    private static func keys(_ list: Slice<UnsafeBufferPointer<UInt8>>) -> [String]? {
+        var rest = list
+        var keys: [String] = []
+        while let name = PlainName(at: &rest) {
+            keys.append(String(name))
+            switch rest.popFirst() {
+            case UInt8(ascii: ")"): return rest.isEmpty ? keys : nil
+            case UInt8(ascii: ",") where rest.popFirst() == UInt8(ascii: " "): continue
+            default: return nil
+            }
+        }
+        return nil
+    }
+}
+
+/// A name without quotes in the text of a table.
+private struct PlainName {
+    fileprivate let bytes: Slice<UnsafeBufferPointer<UInt8>>
+
+    /// Takes the name at the start of a text away from it; nil if there is none.
+    init?(at text: inout Slice<UnsafeBufferPointer<UInt8>>) {
+        bytes = text.prefix(while: \.isNameByte)
+        guard let first = bytes.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first),
+            // SQLite lets a table end with the name of a constraint without content: `CONSTRAINT BLOB` is no column.
+            bytes.count != 10 || String(decoding: bytes, as: UTF8.self).uppercased() != "CONSTRAINT"
+        else { return nil }
+        text = text[bytes.endIndex...]
+    }
+}
+
+extension String {
+    fileprivate init(_ name: PlainName) { self.init(decoding: name.bytes, as: UTF8.self) }
+}
+
+extension UInt8 {
+    /// Whether it may stand in a name without quotes.
+    fileprivate var isNameByte: Bool {
+        switch self {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}
+
+extension Connection {
+    /// Writes while these triggers are dropped, and creates them again.
+    package func withoutTriggers<Result>(_ triggers: [Catalogue.Entry], _ write: () throws -> Result) throws -> Result {
+        for trigger in triggers { try execute("DROP TRIGGER main.\(trigger.name.quotedName)") }
+        let result = try write()
+        for sql in triggers.compactMap(\.sql) { try run(sql) }
+        return result
+    }
+
+    /// Writes rows for which no trigger of an app fires but those that write to a virtual table: nothing else keeps a
+    /// search table in step with the rows.
+    package func withoutAppTriggers<Result>(_ write: () throws -> Result) throws -> Result {
+        let catalogue = try catalogue()
+        let virtual = catalogue.tables.filter(\.isVirtual).map { $0.name.uppercased() }
+        let own: Set<Catalogue.TriggerKind> = [.derivedAttribute, .rTree]
+        let triggers = catalogue.triggers.filter { !own.contains($0.kind) }.map(\.entry)
+        return try withoutTriggers(
+            triggers.filter { trigger in !virtual.contains { trigger.sql?.uppercased().names($0) == true } }, write)
+    }
+}

@@ -1,0 +1,206 @@
+import MoultBasics
+import MoultModel
+import MoultModelFiles
+import MoultSQLite
+
+/// Decodes a column's value as the type of its attribute.
+package struct AttributeDecoder {
+    package let type: AttributeType
+    /// The contents of a file of external storage by its name; nil if there is no such file. An attribute that has none
+    /// of them carries nothing about with it.
+    private let externalData: ((String) throws -> [UInt8]?)?
+
+    package init(type: AttributeType, isExternal: Bool, externalData: @escaping (String) throws -> [UInt8]?) {
+        self.type = type
+        self.externalData = isExternal ? externalData : nil
+    }
+
+    /// Whether a value may be in a file of its own.
+    package var isExternal: Bool { externalData != nil }
+
+    package func value(_ row: Statement, _ column: Int) -> PropertyValue {
+        let cell = row.cell(column)
+        let storage = cell.storageClass
+        if storage == .null { return .attribute(nil) }
+        if let plain = Self.plain(cell, storage, type, isExternal: externalData != nil) {
+            return .attribute(AttributeValue(plain))
+        }
+        switch (type, storage) {
+        case (.decimal, .real), (.decimal, .text): return decimal(cell, isReal: storage == .real)
+        case (.string, .text): return text(cell) { .string($0) }
+        case (.uri, .text): return text(cell) { .uri($0) }
+        case (.binary, .blob): return bytes(cell) { .binary($0) }
+        case (.transformable, .blob): return bytes(cell) { .transformable($0) }
+        case (.boolean, .integer): return undecodable(cell, "a Boolean that is neither 0 nor 1")
+        case (.uuid, .blob):
+            return undecodable(cell, "a UUID of \(Quantity.count(cell.bytes.count, "byte")) instead of 16")
+        default: return undecodable(cell, "\(storage.phrase) where \(type.phrase) is expected")
+        }
+    }
+
+    /// A value that can be taken as it lies there, which is nearly every one; nil for one that ``value(_:_:)`` has to
+    /// look into, and for what cannot be what the type wants.
+    ///
+    /// - Parameter storage: the cell's own, which is not NULL.
+    package static func plain(
+        _ cell: SQLiteCell, _ storage: SQLiteValue.StorageClass, _ type: AttributeType, isExternal: Bool
+    ) -> PlainValue? {
+        switch (type, storage) {
+        case (.integer16, .integer), (.integer32, .integer), (.integer64, .integer): return .integer(cell.integer)
+        case (.boolean, .integer):
+            let number = cell.integer
+            return number == 0 || number == 1 ? .boolean(number == 1) : nil
+        case (.double, .real), (.float, .real), (.double, .integer), (.float, .integer): return .double(cell.real)
+        // A whole number of seconds comes back as an integer: the column's affinity is NUMERIC.
+        case (.date, .real), (.date, .integer): return .date(cell.real)
+        case (.decimal, .integer): return .wholeDecimal(cell.integer)
+        case (.decimal, .real):
+            let number = cell.real
+            // In this range Swift prints no power of ten, so that the digits are the decimal's own.
+            return (0.001..<1e15).contains(number.magnitude) ? .realDecimal(number) : nil
+        case (.string, .text): return cell.asciiText.map { .string($0) }
+        case (.uri, .text): return cell.asciiText.map { .uri($0) }
+        case (.uuid, .blob):
+            let bytes = cell.ownBytes
+            return bytes.count == 16 ? .uuid(bytes) : nil
+        case (.binary, .blob): return isExternal ? nil : .binary(cell.ownBytes)
+        case (.transformable, .blob): return isExternal ? nil : .transformable(cell.ownBytes)
+        default: return nil
+        }
+    }
+
+    /// The column's affinity makes a number of every well-formed text, with fifteen digits kept for certain; the
+    /// shortest digits of a REAL are what is left of the decimal.
+    private func decimal(_ cell: SQLiteCell, isReal: Bool) -> PropertyValue {
+        let text = isReal ? cell.real.description : cell.text ?? ""
+        guard let number = DecimalNumber(text) else { return undecodable(cell, "not a decimal number") }
+        return .attribute(.decimal(number.text))
+    }
+
+    private func text(_ cell: SQLiteCell, _ make: (String) -> AttributeValue) -> PropertyValue {
+        guard let text = cell.text else { return undecodable(cell, "a text that cannot be read") }
+        let mayBeReplaced = text.utf8.withContiguousStorageIfAvailable { $0.contains(0xEF) } ?? true
+        guard !mayBeReplaced || cell.withBytes({ $0.elementsEqual(text.utf8) }) else {
+            return undecodable(cell, "a text that is not UTF-8")
+        }
+        return .attribute(make(text))
+    }
+
+    private func bytes(_ cell: SQLiteCell, _ make: ([UInt8]) -> AttributeValue) -> PropertyValue {
+        let bytes = cell.bytes
+        guard let externalData else { return .attribute(make(bytes)) }
+        switch ExternalStorage.Cell(bytes) {
+        case .inline(let value): return .attribute(make(value))
+        case .file(let name):
+            do {
+                if let contents = try externalData(name) { return .attribute(make(contents)) }
+                return .undecodable(
+                    UndecodableValue(
+                        reason: "the external file \(name) is missing", bytes: cell.bytes, isMissingFile: true))
+            } catch {
+                let cause = (error as? MigrationError)?.message ?? "\(error)"
+                return undecodable(cell, "the external file \(name) cannot be read: \(cause)")
+            }
+        case nil:
+            return undecodable(cell, "neither inline bytes nor the name of an external file")
+        }
+    }
+
+    private func undecodable(_ cell: SQLiteCell, _ reason: String) -> PropertyValue {
+        .undecodable(UndecodableValue(reason: reason, bytes: cell.bytes))
+    }
+}
+
+extension SQLiteCell {
+    /// The bytes of a text where it is ASCII, which is valid in every way; nil for another.
+    fileprivate var asciiText: UnsafeRawBufferPointer? {
+        let bytes = ownText
+        return bytes.isASCII ? bytes : nil
+    }
+}
+
+extension SQLiteValue.StorageClass {
+    fileprivate var phrase: String {
+        switch self {
+        case .null: "NULL"
+        case .integer: "an integer"
+        case .real: "a real number"
+        case .text: "a text"
+        case .blob: "a blob"
+        }
+    }
+}
+
+extension AttributeType {
+    fileprivate var phrase: String {
+        switch self {
+        case .integer16, .integer32, .integer64: "an \(name)"
+        case .uuid, .uri: "a \(name)"
+        default: "a \(name.lowercased())"
+        }
+    }
+}
+
+/// The value of a column as it is stored in a row, without memory of its own.
+///
+/// The bytes are valid as long as the row, or whatever else holds them.
+package enum PlainValue {
+    case integer(Int64)
+    case boolean(Bool)
+    case double(Double)
+    case date(Double)
+    /// A decimal that the column keeps as a whole number.
+    case wholeDecimal(Int64)
+    /// A decimal whose digits are the shortest ones of a number that Swift prints without a power of ten.
+    case realDecimal(Double)
+    /// UTF-8
+    case string(UnsafeRawBufferPointer)
+    /// UTF-8
+    case uri(UnsafeRawBufferPointer)
+    case binary(UnsafeRawBufferPointer)
+    case uuid(UnsafeRawBufferPointer)
+    case transformable(UnsafeRawBufferPointer)
+}
+
+extension AttributeValue {
+    package init(_ plain: PlainValue) {
+        self =
+            switch plain {
+            case .integer(let number): .integer(number)
+            case .boolean(let flag): .boolean(flag)
+            case .double(let number): .double(number)
+            case .date(let seconds): .date(seconds)
+            case .wholeDecimal(let number): .decimal(String(number))
+            case .realDecimal(let number): .decimal(number.plainDigits)
+            case .string(let bytes): .string(String(decoding: bytes, as: UTF8.self))
+            case .uri(let bytes): .uri(String(decoding: bytes, as: UTF8.self))
+            case .binary(let bytes): .binary(Array(bytes))
+            case .uuid(let bytes): .uuid(Array(bytes))
+            case .transformable(let bytes): .transformable(Array(bytes))
+            }
+    }
+}
+
+extension Double {
+    /// The shortest digits that make this number, without the `.0` of a whole one.
+    fileprivate var plainDigits: String {
+        let text = description
+        return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether no byte has its highest bit set, eight at a time.
+    var isASCII: Bool {
+        var offset = 0
+        while offset + 8 <= count {
+            if loadUnaligned(fromByteOffset: offset, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 { return false }
+            offset += 8
+        }
+        while offset < count {
+            if self[offset] & 0x80 != 0 { return false }
+            offset += 1
+        }
+        return true
+    }
+}

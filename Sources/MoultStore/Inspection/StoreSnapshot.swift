@@ -1,0 +1,224 @@
+import MoultBasics
+import MoultModel
+import MoultSQLite
+
+/// A store's description of itself, read once: its catalogue, its metadata, its entity numbers, the model it carries.
+///
+/// Nothing here reads an object's row; ``rowCounts(of:over:)`` and `StoreReader` do.
+package struct StoreSnapshot: Sendable, Equatable {
+    package let path: String
+    /// `sqlite_master`, in its own order.
+    package let catalogue: Catalogue
+    package let columns: TableColumns
+    package let metadata: StoreMetadata
+    /// Every row of `Z_PRIMARYKEY` that has a name, by number; those of history and CloudKit too.
+    package let primaryKeyRows: [PrimaryKeyRow]
+    /// The model that the store carries.
+    package let cache: StoreModelCache
+    /// The highest key in each of these tables that has rows.
+    package let historyKeys: [String: Int64]
+    package let file: FileFacts
+    private let noticed: [Finding]
+    /// The findings about the store, such as a damaged model cache or tables that were altered in place.
+    package var findings: [Finding] { noticed + [frameworkFinding].compactMap(\.self) + cache.findings }
+
+    /// Reads what the connection's main database says.
+    ///
+    /// - Parameter header: the first bytes of the file, at least 20, where the caller has them: a connection that
+    ///   takes no part in locking cannot tell the journal's mode.
+    /// - Throws: `notAStore` for a database that is no Core Data store, with the reason; `metadataInvalid` for NULL or
+    ///   damaged metadata; `storeCorrupted` for a damaged file.
+    package init(_ connection: Connection, header: [UInt8]? = nil) throws {
+        path = connection.place
+        catalogue = try connection.catalogue()
+        try Self.checkIsStore(catalogue, path)
+        columns = try TableColumns(of: catalogue, asking: { try connection.columns(of: $0) })
+        var noticed: [Finding] = []
+        metadata = try Self.metadata(connection, columns: columns["Z_METADATA"] ?? [])
+        primaryKeyRows = try PrimaryKeyRow.all(connection, columns: columns["Z_PRIMARYKEY"] ?? [], findings: &noticed)
+        cache = try StoreModelCache(connection, columns: columns["Z_MODELCACHE"])
+        historyKeys = try Self.historyKeys(connection, columns)
+        file = try FileFacts(connection, header: header)
+        self.noticed = noticed
+    }
+
+    /// The version that the store carries itself.
+    ///
+    /// - Throws: `modelNotFound`, `modelInvalid`, as ``StoreModelCache/version(of:in:)``.
+    package func ownVersion() throws -> ModelVersion { try cache.version(of: metadata, in: path) }
+
+    /// SHA-256 of the catalogue: equal as long as no table, index, trigger or view changes.
+    package var catalogueDigest: [UInt8] { catalogue.digest }
+
+    /// A plain sentence why the file is no store, as an error.
+    private static func checkIsStore(_ catalogue: Catalogue, _ path: String) throws {
+        let missing = ["Z_METADATA", "Z_PRIMARYKEY"].filter { catalogue.table($0) == nil }
+        guard !missing.isEmpty else { return }
+        let found =
+            catalogue.entries.isEmpty
+            ? "The SQLite database is empty"
+            : "The SQLite database has no \(missing.joined(separator: " and no "))"
+        throw MigrationError(
+            .notAStore, "\(found), so it is not a Core Data store.", place: path,
+            remedy: "Name a store that Core Data or SwiftData made.")
+    }
+}
+
+// MARK: - What the store has
+
+extension StoreSnapshot {
+    /// The level whose rules its tables follow: the nearest known one where its own is not known.
+    package var framework: FrameworkLevel { metadata.framework.map(FrameworkLevel.init)?.nearestKnown ?? .newest }
+    /// The hashes of the entities the store holds; none where the metadata name none.
+    package var hashes: VersionHashes { metadata.hashes ?? VersionHashes(read: [:]) }
+    /// `Z_MODELCACHE`; nil if the table, its row or its content is missing.
+    package var modelCache: [UInt8]? { cache.bytes }
+    /// The model in the cache; nil if there is none that can be read.
+    package var cachedModel: ManagedObjectModel? { cache.model }
+    package var hasHistory: Bool { catalogue.table("ACHANGE") != nil && catalogue.table("ATRANSACTION") != nil }
+
+    /// The rows of `Z_PRIMARYKEY` that stand for the model's entities, without those of history and CloudKit.
+    package var entityRows: [PrimaryKeyRow] { primaryKeyRows.filter { $0.number < 16_001 } }
+
+    /// The tables of a CloudKit mirror.
+    package var cloudKitTables: [String] { catalogue.tables.map(\.name).filter { $0.hasPrefix("ANSCK") } }
+
+    /// Tables whose text shows that an earlier migration altered them in place.
+    package var tablesAlteredInPlace: [String] { catalogue.tables.filter(\.wasAlteredInPlace).map(\.name) }
+
+    /// Objects in each entity, by `Z_ENT`; a number that no entity has is there too, and -1 stands for NULL.
+    ///
+    /// - Parameter table: the name of an entity's table.
+    package func rowCounts(of table: String, over connection: Connection) throws -> [Int: Int64] {
+        let sql = "SELECT ifnull(Z_ENT, -1), count(*) FROM \(table.quotedName) GROUP BY 1"
+        let rows = try connection.rows(sql) { (Int($0.integer(0)), $0.integer(1)) }
+        return Dictionary(rows, uniquingKeysWith: +)
+    }
+
+    /// Objects by entity of a layout of this store, without those of its sub-entities.
+    package func rowCounts(in layout: StoreLayout, over connection: Connection) throws -> [String: Int64] {
+        var counts: [String: Int64] = [:]
+        for table in layout.tables {
+            let entities = layout.numbers(inTable: table.name).compactMap { number in
+                layout.entityName(number: number).map { ($0, number) }
+            }
+            // Rows of one entity need no sorting.
+            if entities.count == 1, let (name, number) = entities.first {
+                let sql = "SELECT count(*) FROM \(table.name.quotedName) WHERE Z_ENT = \(number)"
+                counts[name] = try connection.integer(sql) ?? 0
+                continue
+            }
+            let byNumber = try rowCounts(of: table.name, over: connection)
+            for (name, number) in entities { counts[name] = byNumber[number, default: 0] }
+        }
+        return counts
+    }
+}
+
+// MARK: - Reading
+
+extension StoreSnapshot {
+    /// The tables of Core Data's own that every store has, the last from framework 637 on.
+    package static let coreTables = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
+    package static let historyTables = ["ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING"]
+
+    private static func metadata(_ connection: Connection, columns: [Catalogue.Column]) throws -> StoreMetadata {
+        for name in ["Z_VERSION", "Z_UUID", "Z_PLIST"] where !columns.contains(where: { $0.name == name }) {
+            throw StoreMetadata.invalid("The metadata table has no column \(name).")
+        }
+        let metadata = try StoreMetadata(from: connection)
+        if metadata.hashes == nil, metadata.entries[StoreMetadata.Key.hashes] != nil {
+            throw StoreMetadata.invalid("The metadata's entry \(StoreMetadata.Key.hashes) has no hashes.")
+        }
+        return metadata
+    }
+
+    /// The rows of each table of persistent history, by the table's name; empty without history. Each is counted.
+    package func historyRows(over connection: Connection) throws -> [String: Int64] {
+        var rows: [String: Int64] = [:]
+        for table in Self.historyTables where catalogue.table(table) != nil {
+            rows[table] = try connection.integer("SELECT count(*) FROM \(table.quotedName)")
+        }
+        return rows
+    }
+
+    private static func historyKeys(
+        _ connection: Connection, _ columns: TableColumns
+    ) throws -> [String: Int64] {
+        var keys: [String: Int64] = [:]
+        for table in historyTables where columns[table]?.contains(where: { $0.name == "Z_PK" }) == true {
+            keys[table] = try connection.integer("SELECT max(Z_PK) FROM \(table.quotedName)")
+        }
+        return keys
+    }
+}
+
+extension StoreSnapshot {
+    /// The facts in the database's header.
+    package struct FileFacts: Sendable, Hashable {
+        package enum JournalMode: String, Sendable, Hashable { case rollback, wal }
+
+        /// Bytes.
+        package let pageSize: Int64
+        package let pageCount: Int64
+        package let freePages: Int64
+        /// 0 none, 1 full, 2 incremental.
+        package let autoVacuum: Int64
+        package let journalMode: JournalMode
+
+        package var size: Int64 { pageSize.multipliedReportingOverflow(by: pageCount).partialValue }
+
+        init(_ connection: Connection, header: [UInt8]?) throws {
+            pageSize = try connection.integer("PRAGMA page_size") ?? 0
+            pageCount = try connection.integer("PRAGMA page_count") ?? 0
+            freePages = try connection.integer("PRAGMA freelist_count") ?? 0
+            autoVacuum = try connection.integer("PRAGMA auto_vacuum") ?? 0
+            // Byte 18 of the header, the file format write version (SQLite file format 1.3.3).
+            if let header, header.count > 18 {
+                journalMode = header[18] == 2 ? .wal : .rollback
+            } else {
+                journalMode = try connection.text("PRAGMA journal_mode") == "wal" ? .wal : .rollback
+            }
+        }
+    }
+}
+
+extension StoreSnapshot {
+    /// A note for each table whose counter in `Z_PRIMARYKEY` is below a key that is taken, those of persistent history
+    /// too. A migration sets the counter to the highest key, which is what a repair does.
+    ///
+    /// - Parameter highestKeys: by table, the highest key that is taken or was ever given out.
+    func counterFindings(in layout: StoreLayout, _ highestKeys: [String: Int64]) -> [Finding] {
+        let entities = layout.tables.map { (name: $0.rootEntityName, highest: highestKeys[$0.name]) }
+        let history = historyKeys.sorted { $0.key < $1.key }.map {
+            (name: String($0.key.dropFirst()), highest: $0.value)
+        }
+        return (entities + history).compactMap { name, highest in
+            guard let highest, let row = primaryKeyRows.first(where: { $0.name == name }),
+                row.isUncountable || row.max < highest
+            else {
+                return nil
+            }
+            guard highest < .max else {
+                return Finding(
+                    code: "key-counter", severity: .error, place: name,
+                    message: "\(name) has an object with the key \(highest), the highest that there is: no other can "
+                        + "follow it.",
+                    remedy: "Give the object a lower key in SQL, there and in what refers to it, or delete it.")
+            }
+            let fault =
+                row.isUncountable
+                ? "holds no number of keys of \(name) that another one follows"
+                : "counts \(row.max) keys of \(name), but the highest is \(highest)"
+            return Finding(
+                code: "key-counter", severity: .note, place: name,
+                message: "Z_PRIMARYKEY of the store \(fault). The migration sets the counter to \(highest).",
+                remedy: "\(.repair) sets the counter without a migration.")
+        }
+    }
+}
+
+extension EntityTable {
+    /// The highest key that its rows have, as SQL.
+    package var highestKeySQL: String { "ifnull((SELECT max(Z_PK) FROM main.\(name.quotedName)), 0)" }
+}

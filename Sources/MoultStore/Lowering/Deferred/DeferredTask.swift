@@ -1,0 +1,137 @@
+import MoultSQLite
+
+/// One piece of work that a deferred migration has put off: a unit that is done whole, in one transaction, or not at
+/// all.
+package struct DeferredTask: Sendable, Hashable {
+    package enum Kind: String, Sendable, Hashable {
+        /// The table of an entity or relationship that the model has no more.
+        case dropTable
+        /// An index that the model does not ask for.
+        case dropIndex
+        /// A table whose text is not that of a fresh store: columns that leave, others in another order.
+        case rebuildTable
+        case makeIndex
+    }
+
+    package let kind: Kind
+    /// Of the table, or of the index.
+    package let name: String
+    /// The table that it is about.
+    package let table: String
+    /// The columns that leave with it, by what the older version called them.
+    package let columns: [String]
+    /// The rows that it reads and writes.
+    package var rows: Int64
+    /// The bytes in the file of the task's table, or of the index that it drops; nil where this SQLite cannot tell.
+    package var bytes: Int64?
+    /// The indexes that go with the table, or that it gets again.
+    package var indexes: Int
+    /// Seconds that it takes to set the old table aside, by its new name or as a copy.
+    var aside = 0.0
+
+    package init(
+        _ kind: Kind, _ name: String, of table: String, columns: [String] = [], rows: Int64 = 0, bytes: Int64? = nil,
+        indexes: Int = 0
+    ) {
+        self.kind = kind
+        self.name = name
+        self.table = table
+        self.columns = columns
+        self.rows = rows
+        self.bytes = bytes
+        self.indexes = indexes
+    }
+
+    /// Whether values go with it that no other place holds.
+    package var losesValues: Bool { kind == .dropTable || !columns.isEmpty }
+
+    /// The effect of the task, in one sentence.
+    package var sentence: String {
+        switch kind {
+        case .dropTable: "Drop the table \(DeferredName.original(of: name) ?? name), which no entity has any more."
+        case .dropIndex: "Drop the index \(name), which the model does not ask for."
+        case .rebuildTable where columns.isEmpty: "Put the columns of \(name) in their order."
+        case .rebuildTable: "Drop \(columns.joined(separator: ", ")) of \(name)."
+        case .makeIndex: "Create the index \(name)."
+        }
+    }
+
+    /// About how long it takes at most, and so how long it cannot be interrupted without losing what it has done.
+    ///
+    /// Calibrated on two slow cores; a row of a table that is made anew is written, compared, and left out once, and each
+    /// of its indexes is sorted again.
+    package var seconds: Double {
+        let bytes = Double(bytes ?? rows * 100)
+        return switch kind {
+        case .dropTable, .dropIndex: 0.001 + bytes * 3e-9
+        case .rebuildTable: 0.002 + aside + Double(rows) * (1.5e-6 + Double(indexes) * 0.6e-6) + bytes * 12e-9
+        case .makeIndex: 0.001 + Double(rows) * 1.2e-6
+        }
+    }
+
+    /// About how long it takes to copy the rows once more, to compare them and to leave them out.
+    var secondsOfCopy: Double { Double(rows) * 2.5e-6 + Double(bytes ?? rows * 100) * 12e-9 }
+
+    /// About how long it takes to rename a table: SQLite parses the text of every object for it.
+    static func secondsOfRename(in catalogue: Catalogue) -> Double { Double(catalogue.entries.count) * 50e-6 }
+}
+
+extension [DeferredTask] {
+    /// Seconds of the longest unit; 0 where there is none.
+    package var longestUnit: Double { map(\.seconds).max() ?? 0 }
+}
+
+/// The part of a plan about work that can wait, where somebody asked for that.
+package struct Deferral: Sendable, Hashable {
+    /// The reasons why nothing can wait, so that all is done at once; empty where work can wait.
+    package let reasons: [String]
+    /// The tasks that wait, as far as they are known before the migration; their bytes are measured afterwards.
+    package let tasks: [DeferredTask]
+    /// Sentences about work that does not wait although it takes time with the size of the store.
+    package let notes: [String]
+
+    package var isPossible: Bool { reasons.isEmpty }
+
+    /// - Parameter reasons: at least one.
+    package init(impossible reasons: [String]) {
+        self.reasons = reasons
+        (tasks, notes) = ([], [])
+    }
+
+    /// - Parameter bytes: of the store.
+    init(_ lowering: DeferredLowering, bytes: Int64) {
+        reasons = lowering.obstacles + (lowering.slowness(bytes: bytes).map { [$0] } ?? [])
+        tasks = reasons.isEmpty ? lowering.tasks : []
+        notes = lowering.notes
+    }
+}
+
+/// The name of what a deferred migration leaves behind for later where its own would stand in the way:
+/// `Z_DEFERRED_<n>_<name>`.
+///
+/// The table of a removed entity always gets one, so that it differs from a table of another program; a column
+/// only where a new one takes its name. Nothing that Core Data or a model names begins like that.
+enum DeferredName {
+    private static let prefix = "Z_DEFERRED_"
+
+    static func isOne(_ name: String) -> Bool { original(of: name) != nil }
+
+    /// Returns the original name of a leftover; nil for a name that is none of these.
+    static func original(of name: String) -> String? {
+        guard name.hasPrefix(prefix) else { return nil }
+        let rest = name.dropFirst(prefix.count)
+        guard let end = rest.firstIndex(of: "_"), Int(rest[..<end]) != nil else { return nil }
+        let original = rest[rest.index(after: end)...]
+        return original.isEmpty ? nil : String(original)
+    }
+
+    /// A name for a leftover called `name` that is not in use.
+    ///
+    /// - Parameter taken: in capitals, for SQLite's names ignore case.
+    static func make(for name: String, avoiding taken: Set<String>) -> String {
+        let original = original(of: name) ?? name
+        var number = 1
+        while taken.contains("\(prefix)\(number)_\(original)".uppercased()) { number += 1 }
+        return "\(prefix)\(number)_\(original)"
+    }
+}

@@ -1,0 +1,267 @@
+import MoultBasics
+import MoultModel
+import MoultPlan
+import MoultSQLite
+
+/// Counts what a mapping leaves behind in the rows of a store, before anything is changed.
+struct LossCount {
+    let lowering: StoreLowering
+    /// The store, as `main`.
+    let connection: Connection
+    /// The name of the newer version.
+    let version: String
+    /// With expressions over `main`.
+    let contributions: [StoreLowering.Contribution]
+
+    var source: StoreLayout { lowering.source }
+
+    init(_ lowering: StoreLowering, to version: String, over connection: Connection) throws {
+        self.lowering = lowering
+        self.connection = connection
+        self.version = version
+        // The functions of SQL that expressions call.
+        try FormatFunctions.register(on: connection)
+        contributions = try lowering.contributionsOverStore()
+    }
+
+    /// Returns the losses of everything that has something to lose, counted.
+    func losses() throws -> [MigrationLoss] {
+        let left = lowering.mapping.leftBehind(
+            from: source.model, to: lowering.destination.model, version: version
+        ).filter { lowering.rowCounts[$0.entityName, default: 0] > 0 }
+        var losses = try left.compactMap(counted)
+        losses += try counted(values: left)
+        losses += try rowsOfNoMapping()
+        losses += try partlyCarried()
+        losses += try narrowed()
+        losses += try redirected()
+        losses += try repeated()
+        losses += try unordered()
+        losses += try unconverted()
+        losses += try unexplained()
+        return losses
+    }
+
+    // MARK: - Left behind
+
+    private func counted(_ loss: MigrationLoss) throws -> MigrationLoss? {
+        var loss = loss
+        switch loss.kind {
+        case .rows: loss.count = lowering.rowCounts[loss.entityName, default: 0]
+        case .links: loss.count = try links(of: loss)
+        case .values, .order, .history, .table, .index, .trigger, .view, .column, .constraint: return nil
+        }
+        return loss.count == 0 ? nil : loss
+    }
+
+    /// The attributes of one entity are counted in one pass over its rows.
+    private func counted(values losses: [MigrationLoss]) throws -> [MigrationLoss] {
+        let values = losses.filter { $0.kind == .values }
+        return try Dictionary(grouping: values, by: \.entityName).sorted { $0.key.precedesInByteOrder($1.key) }
+            .flatMap { try counted(values: $1, of: $0) }
+    }
+
+    private func counted(values losses: [MigrationLoss], of name: String) throws -> [MigrationLoss] {
+        guard let entity = source.model.entity(name), let table = source.table(for: entity),
+            let number = source.entityNumbers[name]
+        else { return [] }
+        let present = losses.compactMap { loss in
+            source.column(forAttribute: loss.propertyName ?? "", in: entity).map { (loss, $0.quotedName) }
+        }
+        guard !present.isEmpty else { return [] }
+        let sums = present.map { "count(\($0.1))" }.joined(separator: ", ")
+        var counted: [MigrationLoss] = []
+        try connection.forEachRow("SELECT \(sums) FROM main.\(table.name.quotedName) WHERE Z_ENT = \(number)") { row in
+            for (column, (loss, _)) in present.enumerated() {
+                var loss = loss
+                loss.count = row.integer(column)
+                if loss.count != 0 { counted.append(loss) }
+            }
+        }
+        return counted
+    }
+
+    private func links(of loss: MigrationLoss) throws -> Int64 {
+        guard let entity = source.model.entity(loss.entityName), let name = loss.propertyName,
+            let pairs = RelationshipPairs(name, of: entity, in: source), let table = source.table(for: entity)?.name,
+            let number = source.entityNumbers[entity.name]
+        else { return 0 }
+        return try connection.integer(
+            """
+            SELECT count(*) FROM \(pairs.rows(in: "main")) AS p \
+            WHERE p.\(name: pairs.destinationColumn) IS NOT NULL AND p.\(name: pairs.ownerColumn) IN \
+            (SELECT Z_PK FROM main.\(table: table) WHERE Z_ENT = \(number))
+            """) ?? 0
+    }
+
+    // MARK: - Rows
+
+    /// Objects that no predicate picks.
+    private func rowsOfNoMapping() throws -> [MigrationLoss] {
+        let groups = Dictionary(grouping: contributions, by: \.source.name)
+        let policied = Set(lowering.carriers.filter { $0.mapping.policy != nil }.map(\.source.name))
+        return try groups.sorted { $0.key.precedesInByteOrder($1.key) }.compactMap { name, all in
+            let conditions = all.compactMap(\.values.condition)
+            let isPolicied = policied.contains(name)
+            guard conditions.count == all.count, !isPolicied, var any = all.first else { return nil }
+            any.values.takeAll()
+            let condition = conditions.map { "(\($0))" as SQLText }.conditions(joinedBy: "OR")
+            let count = try lowering.count(any, "(\(condition)) IS NOT TRUE", connection)
+            guard let count, count > 0 else { return nil }
+            let isInBoth = lowering.destination.model.hasEntity(of: name)
+            var loss = MigrationLoss(
+                .rows, isInBoth ? .dropped : .removed, entity: name, count: count, version: version)
+            loss.isInBoth = isInBoth
+            return loss
+        }
+    }
+
+    // MARK: - Relationships that are carried over in part
+
+    private func narrowed() throws -> [MigrationLoss] {
+        try carriedRelationships { new, pairs, contribution in
+            // The row of a destination names one owner of a to-many without inverse.
+            let isTakenOnce = new.isToMany && new.inverseName == nil && pairs.row != .destination
+            guard isTakenOnce || !new.isToMany && pairs.row != .owner,
+                let links = lowering.links(new.name, of: contribution).first,
+                let own = source.table(for: contribution.source)?.name
+            else { return nil }
+            let condition: SQLText = contribution.values.condition.map { " AND (\($0))" } ?? ""
+            let owners: SQLText =
+                "SELECT s.Z_PK FROM main.\(table: own) AS s WHERE s.Z_ENT = \(contribution.sourceNumber)\(condition)"
+            let lost = try connection.integer(
+                """
+                SELECT (SELECT count(*) FROM \(lowering.carriedPairs(links, contributions)) \
+                AND p.\(name: pairs.ownerColumn) IN (\(owners))) - (SELECT count(*) FROM \
+                (\(lowering.keptPairs(links, as: new, of: contribution, contributions))) WHERE o IN (\(owners)))
+                """)
+            return MigrationLoss(
+                .links, .narrowed, entity: contribution.source.name, property: new.name, count: lost, version: version,
+                detail: isTakenOnce ? "without an inverse, one object at most can lead to each destination" : nil)
+        }
+    }
+
+    private func unordered() throws -> [MigrationLoss] {
+        try carriedRelationships { new, pairs, contribution in
+            guard case .relationship(let old)? = contribution.mapping.relationships[new.name], new.isToMany,
+                !new.isOrdered, pairs.ownerOrderColumn != nil
+            else { return nil }
+            var loss = MigrationLoss(
+                .links, .removed, entity: contribution.source.name, property: old, version: version)
+            loss.count = try links(of: loss)
+            loss.kind = .order
+            return loss
+        }
+    }
+
+    func carriedRelationships(
+        _ loss: (RelationshipDescription, RelationshipPairs, StoreLowering.Contribution) throws -> MigrationLoss?
+    ) throws -> [MigrationLoss] {
+        try contributions.filter { lowering.rowCounts[$0.source.name, default: 0] > 0 }.flatMap { contribution in
+            try lowering.destination.model.relationships(of: contribution.destination).compactMap { relationship in
+                guard let pairs = lowering.links(relationship.name, of: contribution).first?.pairs,
+                    let found = try loss(relationship, pairs, contribution)
+                else { return nil }
+                return found.count == 0 ? nil : found
+            }
+        }
+    }
+
+    // MARK: - Values
+
+    /// Returns the losses of values that cannot be converted and get the default value instead. Without a default value
+    /// they are an obstacle.
+    private func unconverted() throws -> [MigrationLoss] {
+        var losses: [MigrationLoss] = []
+        for contribution in contributions where lowering.rowCounts[contribution.source.name, default: 0] > 0 {
+            for (name, condition) in contribution.values.failures.sorted(by: { $0.key < $1.key }) {
+                guard contribution.values.functions.allSatisfy({ $0.attribute.name != name }),
+                    let attribute = lowering.destination.model.attribute(name, of: contribution.destination),
+                    attribute.defaultValue != nil,
+                    let count = try lowering.count(contribution, condition, connection), count > 0
+                else { continue }
+                losses.append(
+                    MigrationLoss(
+                        .values, .notConvertible, entity: contribution.source.name, property: name, count: count,
+                        version: version, detail: attribute.type.name))
+            }
+        }
+        return losses
+    }
+
+    /// Columns that no property explains, with their values, of tables that are made anew.
+    private func unexplained() throws -> [MigrationLoss] {
+        var columns = source.tables.map { ($0.name, $0.columns.filter { $0.role == .unknown }.map(\.name)) }
+        columns += source.joinTables.map { ($0.name, $0.columns.filter { $0.role == .unknown }.map(\.name)) }
+        guard columns.contains(where: { !$0.1.isEmpty }) else { return [] }
+        let filled = Set(
+            lowering.changes.flatMap { change -> [String] in
+                if case .rebuilt(let fills) = change.kind { fills.map(\.source) } else { [] }
+            } + lowering.joinChanges.filter(\.isRebuilt).map(\.table.name))
+        return try columns.filter { filled.contains($0.0) }.flatMap { table, names in
+            try connection.valueCounts(of: names, in: table).map { column, count in
+                MigrationLoss(
+                    count == 0 ? .column : .values, .unexplained, entity: table, property: column,
+                    count: count == 0 ? nil : count, version: version)
+            }
+        }
+    }
+}
+
+extension StoreLowering {
+    /// The changes in persistent history of the entities that are not carried over, one loss for each entity.
+    ///
+    /// - Parameters:
+    ///   - version: the name of the newer version.
+    ///   - connection: the store, as `main`.
+    func historyLosses(to version: String, over connection: Connection) throws -> [MigrationLoss] {
+        guard catalogue.table("ACHANGE") != nil else { return [] }
+        let removed = HistoryLowering.removedNumbers(self)
+        guard !removed.isEmpty else { return [] }
+        let sql =
+            "SELECT ZENTITY, count(*) FROM main.ACHANGE WHERE ZENTITY IN (\(removed.sqlList)) GROUP BY 1 ORDER BY 1"
+        return try connection.rows(sql) { ($0.integer(0), $0.integer(1)) }.compactMap { number, count in
+            source.entityName(number: Int(clamping: number)).map {
+                MigrationLoss(.history, .removed, entity: $0, count: count, version: version)
+            }
+        }
+    }
+}
+
+extension Connection {
+    func integer(_ sql: SQLText) throws -> Int64? { try integer(sql.inlined) }
+
+    /// Returns the number of values in each of some columns, in the store as `main`.
+    func valueCounts(of columns: [String], in table: String) throws -> [(column: String, count: Int64)] {
+        try columns.map { column in
+            (column, try integer("SELECT count(\(column.quotedName)) FROM main.\(table.quotedName)") ?? 0)
+        }
+    }
+}
+
+extension MigrationLoss {
+    /// The loss as something that needs attention before a migration; nil where a finding of the rows says it, with what
+    /// takes the place of the values.
+    package var finding: Finding? {
+        guard reason != .notConvertible else { return nil }
+        let code =
+            switch (kind, reason) {
+            case (.table, _), (.index, _), (.trigger, _), (.view, _): "object-dropped"
+            case (.history, _): "history-dropped"
+            case (.constraint, .conflict): "object-broken"
+            case (.constraint, _): "constraint-dropped"
+            case (_, .unexplained): "column-unexplained"
+            case (_, .repeated): "links-repeated"
+            case (.column, _): "column-dropped"
+            case (.rows, _): "rows-dropped"
+            case (.values, _): "values-dropped"
+            case (.links, _): "links-dropped"
+            case (.order, _): "order-dropped"
+            }
+        let remedy =
+            kind == .constraint && reason == .conflict
+            ? "Create the table \(place) again without the foreign key, or with one to a table that stays: while foreign "
+                + "keys are on, SQLite refuses to write to it." : "The backup keeps the old store."
+        return Finding(code: code, severity: .warning, place: place, message: sentence, remedy: remedy)
+    }
+}

@@ -1,0 +1,324 @@
+import MoultModel
+import MoultPlan
+import MoultSQLite
+
+/// The change of one entity table of the destination.
+struct TableChange {
+    enum Kind: Hashable {
+        /// No text and no value changes.
+        case untouched
+        /// The table stays: it may be altered, these columns get new values, and rows of these source entity numbers
+        /// leave.
+        case updated(columns: [Assignment], leaving: [Int])
+        /// The table is made anew, from the rows of these; empty where there are none.
+        case rebuilt([Fill])
+    }
+
+    /// Rows of one table of the source that become rows of the destination's.
+    struct Fill: Hashable {
+        let source: String
+        let columns: [Assignment]
+        /// The condition for the rows `s`; nil for all.
+        let condition: SQLText?
+        /// The number that is added to the keys of the rows.
+        let shift: Int64
+        let entities: [String]
+
+        /// Whether each row of the source's table becomes one, under its own key.
+        var isWhole: Bool { condition == nil && shift == 0 }
+    }
+
+    struct Assignment: Hashable {
+        let column: String
+        let source: ColumnSource
+
+        var keepsColumn: Bool { source == .column(column) }
+        /// The condition for the rows that get another value, if not all of them do.
+        var limit: SQLText? {
+            guard case .filled(column, _) = source else { return nil }
+            return "s.\(name: column) IS NULL"
+        }
+    }
+
+    let table: EntityTable
+    let way: StoreLowering.Way
+    let contributions: [StoreLowering.Contribution]
+    /// The order columns for which the source has no order, each with the key column that its lists hang on.
+    let ordersToMake: [(order: String, key: String)]
+
+    var kind: Kind { way.kind }
+    var alteration: ColumnAlteration { way.alteration }
+    var reason: RebuildReason? { way.reason }
+}
+
+extension StoreLowering {
+    func change(of table: EntityTable) -> TableChange {
+        let contributions = contributions(toTableOf: table.rootEntityName)
+        var blocks: [(from: EntityTable, members: [Contribution])] = []
+        for contribution in contributions {
+            guard let from = source.table(for: contribution.source) else { continue }
+            let block = blocks.firstIndex { block in
+                block.from.name == from.name && block.members.allSatisfy { $0.shift == contribution.shift }
+                    && !block.members.contains { $0.sourceNumber == contribution.sourceNumber }
+            }
+            if let block { blocks[block].members.append(contribution) } else { blocks.append((from, [contribution])) }
+        }
+        var ordersToMake: [(order: String, key: String)] = []
+        let fills = blocks.map { fill(table, from: $0.from, $0.members, &ordersToMake) }
+        return TableChange(
+            table: table, way: way(of: table, fills, contributions), contributions: contributions,
+            ordersToMake: ordersToMake)
+    }
+
+    private func fill(
+        _ table: EntityTable, from: EntityTable, _ members: [Contribution],
+        _ ordersToMake: inout [(order: String, key: String)]
+    ) -> TableChange.Fill {
+        let columns = table.columns.filter { $0.role != .primaryKey }.map { column in
+            let values = members.map { value(of: column, in: table, $0) }
+            if let key = keyOfOrder(column, in: table, values, members),
+                !ordersToMake.contains(where: { $0.order == column.name })
+            {
+                ordersToMake.append((column.name, key))
+            }
+            let common = commonColumn(column.role, values, members, in: from)
+            return TableChange.Assignment(
+                column: column.name, source: common ?? byEntity(members, values.map { $0 ?? .null }))
+        }
+        return TableChange.Fill(
+            source: from.name, columns: columns, condition: condition(members, in: from),
+            shift: members.first?.shift ?? 0, entities: members.map(\.source.name))
+    }
+
+    /// The key column that lists hang on for which the source has no order; nil for any other column.
+    private func keyOfOrder(
+        _ column: EntityTable.Column, in table: EntityTable, _ values: [ColumnSource?], _ members: [Contribution]
+    ) -> String? {
+        switch column.role {
+        case .order(let entity, let name):
+            zip(values, members).contains { $0 == nil && has(entity, $1) }
+                ? table.column(.toOne(entity: entity, name: name)) : nil
+        case .inverselessOrder(let entity, let name):
+            values.contains(nil) ? table.column(.inverselessToMany(entity: entity, name: name)) : nil
+        default: nil
+        }
+    }
+
+    /// Returns the condition for the rows of a table that some contributions take; nil for all.
+    private func condition(_ members: [Contribution], in from: EntityTable) -> SQLText? {
+        let numbers = members.map(\.sourceNumber).sorted()
+        let picked = members.filter { $0.values.condition != nil }
+        guard !picked.isEmpty else {
+            return Set(source.numbers(inTable: from.name)).isSubset(of: numbers)
+                ? nil : "s.Z_ENT IN (\(list: numbers))"
+        }
+        return members.map { member -> SQLText in
+            let condition: SQLText = member.values.condition.map { " AND (\($0))" } ?? ""
+            return "(s.Z_ENT = \(member.sourceNumber)\(condition))"
+        }.conditions(joinedBy: "OR")
+    }
+
+    func has(_ entity: String, _ contribution: Contribution) -> Bool {
+        destination.model.entity(entity).map { destination.model.isKind(contribution.destination, of: $0) } ?? false
+    }
+
+    /// The column that all members take which have the property, where the others had it no more before: what their
+    /// rows hold there is kept, as Core Data keeps it.
+    private func commonColumn(
+        _ role: EntityTable.Column.Role, _ values: [ColumnSource?], _ members: [Contribution], in from: EntityTable
+    ) -> ColumnSource? {
+        let pairs = zip(members, values)
+        let taken = Set(pairs.filter { isPart(role, of: $0.0) }.map(\.1))
+        guard taken.count == 1, case .column(let name)?? = taken.first,
+            let old = from.columns.first(where: { $0.name == name })?.role
+        else { return nil }
+        let others = members.filter { !isPart(role, of: $0) }
+        return others.allSatisfy { !wasPart(old, of: $0) } ? .column(name) : nil
+    }
+
+    /// Whether the objects that a contribution takes have the property that a column of the source is for.
+    private func wasPart(_ role: EntityTable.Column.Role, of contribution: Contribution) -> Bool {
+        func isKind(of name: String) -> Bool {
+            source.model.entity(name).map { source.model.isKind(contribution.source, of: $0) } ?? true
+        }
+        switch role {
+        case .primaryKey, .entity, .optimisticLock, .unknown: return true
+        case .attribute(let entity, _), .toOne(let entity, _), .toOneEntity(let entity, _), .order(let entity, _):
+            return isKind(of: entity)
+        case .inverselessToMany(let entity, let name), .inverselessOrder(let entity, let name):
+            let relationship = source.model.entity(entity)?.relationship(name)
+            return isKind(of: relationship?.destinationEntityName ?? "")
+        }
+    }
+
+    /// Whether the objects of a contribution have the property that a column is for.
+    func isPart(_ role: EntityTable.Column.Role, of contribution: Contribution) -> Bool {
+        switch role {
+        case .primaryKey, .entity, .optimisticLock: true
+        case .attribute(let entity, _), .toOne(let entity, _), .toOneEntity(let entity, _), .order(let entity, _):
+            has(entity, contribution)
+        case .inverselessToMany(let entity, let name), .inverselessOrder(let entity, let name):
+            isDestination(of: entity, name, contribution)
+        case .unknown: false
+        }
+    }
+
+    /// One expression for rows of several entities.
+    private func byEntity(_ contributions: [Contribution], _ values: [ColumnSource]) -> ColumnSource {
+        var order: [ColumnSource] = []
+        var numbers: [ColumnSource: [Int]] = [:]
+        for (contribution, value) in zip(contributions, values) {
+            if numbers[value] == nil { order.append(value) }
+            numbers[value, default: []].append(contribution.sourceNumber)
+        }
+        guard order.count > 1 else { return order.first ?? .null }
+        let cases = order.map { value -> SQLText in
+            "WHEN s.Z_ENT IN (\(list: numbers[value, default: []])) THEN \(value.sql)"
+        }
+        return .expression("CASE \(cases.joined(separator: " ")) END")
+    }
+}
+
+// MARK: - One column
+
+extension StoreLowering {
+    /// The value of a column for the rows of one contribution; nil for an order that the source does not hold.
+    func value(of column: EntityTable.Column, in table: EntityTable, _ contribution: Contribution) -> ColumnSource? {
+        switch column.role {
+        case .primaryKey, .optimisticLock: .column(column.name)
+        case .entity:
+            contribution.sourceNumber == contribution.destinationNumber
+                ? .column(column.name) : .literal(.integer(Int64(contribution.destinationNumber)))
+        case .attribute(let entity, let name):
+            has(entity, contribution) ? attributeValue(name, contribution) : .null
+        case .toOne(let entity, let name):
+            has(entity, contribution)
+                ? toOneKey(links(entity, name, of: contribution), relationship(entity, name), contribution)
+                : .null
+        case .toOneEntity(let entity, let name):
+            has(entity, contribution)
+                ? toOneEntity(links(entity, name, of: contribution), relationship(entity, name), contribution)
+                : .null
+        case .order(let entity, let name):
+            has(entity, contribution) ? toOneOrder(links(entity, name, of: contribution)) : .null
+        case .inverselessToMany(let entity, let name):
+            isDestination(of: entity, name, contribution)
+                ? toOneKey(inverselessLinks(.init(entity: entity, name: name), contribution), nil, contribution)
+                : .null
+        case .inverselessOrder(let entity, let name):
+            isDestination(of: entity, name, contribution)
+                ? toOneOrder(inverselessLinks(.init(entity: entity, name: name), contribution)) : .null
+        case .unknown: .null
+        }
+    }
+
+    private func relationship(_ entity: String, _ name: String) -> RelationshipDescription? {
+        destination.model.entity(entity)?.relationship(name)
+    }
+
+    func isDestination(of entity: String, _ name: String, _ contribution: Contribution) -> Bool {
+        guard let relationship = destination.model.entity(entity)?.relationship(name) else { return false }
+        return has(relationship.destinationEntityName, contribution)
+    }
+
+    private func attributeValue(_ name: String, _ contribution: Contribution) -> ColumnSource {
+        guard let attribute = destination.model.attribute(name, of: contribution.destination) else { return .null }
+        if attribute.derivation != nil { return derivedValue(attribute, contribution) }
+        switch contribution.mapping.attributes[name] {
+        case .attribute(let from, let substitute):
+            let column = source.column(forAttribute: from, in: contribution.source)
+            let old = source.model.attribute(from, of: contribution.source)
+            let carried = column.map { movingBytes(.column($0), from: old, to: attribute) }
+            guard let substitute = substitute?.stored(for: attribute) else { return carried ?? .null }
+            guard let carried else { return .literal(substitute) }
+            if case .column(let column) = carried { return .filled(column, substitute) }
+            return .expression("COALESCE(\(carried.sql), \(value: substitute))")
+        case .constant(let value?): return .literal(value.stored(for: attribute))
+        case .expression: return contribution.values.values[name] ?? .null
+        case .constant(nil), nil: return .null
+        }
+    }
+
+    /// Bytes that leave or enter external storage gain or lose their leading byte.
+    private func movingBytes(
+        _ value: ColumnSource, from: AttributeDescription?, to: AttributeDescription
+    ) -> ColumnSource {
+        guard let from, from.allowsExternalBinaryDataStorage != to.allowsExternalBinaryDataStorage,
+            to.type == .binary || to.type == .transformable
+        else { return value }
+        return .expression(
+            to.allowsExternalBinaryDataStorage ? MappedValues.external(value.sql) : "moult_inline(\(value.sql))")
+    }
+
+    /// A derived value is carried over where it is derived as before; ``derivedUpdates(of:)`` computes every other.
+    private func derivedValue(_ attribute: AttributeDescription, _ contribution: Contribution) -> ColumnSource {
+        guard let old = source.model.attribute(attribute.name, of: contribution.source),
+            old.derivation == attribute.derivation,
+            let column = source.column(forAttribute: attribute.name, in: contribution.source)
+        else { return .null }
+        return .column(column)
+    }
+}
+
+extension StoreLowering {
+    /// The statements that compute derived attributes whose stored values cannot be carried over: new ones, ones that
+    /// are derived in another way, and all of them where rows that they may depend on leave.
+    func derivedUpdates() -> [StoreScript.Statement] {
+        let rowsLeave = mapping.entityMappings.contains { $0.destinationEntityName == nil || $0.policy != nil }
+        return destination.model.entities.flatMap { entity in
+            entity.attributes.filter { $0.isStored && $0.derivation != nil }.compactMap { attribute in
+                rowsLeave || !isCarried(attribute, in: entity) ? update(attribute, in: entity) : nil
+            }
+        }
+    }
+
+    private func isCarried(_ attribute: AttributeDescription, in entity: EntityDescription) -> Bool {
+        contributions(to: entity).allSatisfy { contribution in
+            let old = source.model.attribute(attribute.name, of: contribution.source)
+            return old?.derivation == attribute.derivation && old?.isStored == true
+                && contribution.source.name == contribution.destination.name
+        }
+    }
+
+    private func update(_ attribute: AttributeDescription, in entity: EntityDescription) -> StoreScript.Statement? {
+        guard let derivation = attribute.derivation, derivation.filter == nil,
+            let shape = DerivationShape(derivation.expression), let table = destination.table(for: entity),
+            let column = destination.column(forAttribute: attribute.name, in: entity),
+            let value = destination.expression(for: shape, in: entity)
+        else { return nil }
+        let numbers = destination.numbers(ofEntityAndDescendants: entity).sqlList
+        return .init(
+            .update, table.name,
+            """
+            UPDATE main.\(table.name.quotedName) AS t SET \(column.quotedName) = \(value) WHERE t.Z_ENT IN (\(numbers))
+            """,
+            "Compute \(entity.name).\(attribute.name) from \(derivation.expression).",
+            rows: .counted(rows(of: [entity.name])))
+    }
+}
+
+extension StoreLayout {
+    /// Returns the SQL of a derivation for a row `t` of the entity's table, in `main`.
+    func expression(for shape: DerivationShape, in entity: EntityDescription) -> String? {
+        switch shape {
+        case .now:
+            // Seconds since 2001-01-01, which is Julian day 2451910.5.
+            return "(julianday('now') - 2451910.5) * 86400.0"
+        case .count(let relationship):
+            switch storage(ofRelationship: relationship, in: entity) {
+            case .inverseForeignKey(let table, let column, _, _), .inverseless(let table, let column, _),
+                .joinTable(let table, let column, _, _, _, _):
+                return "(SELECT COUNT(*) FROM main.\(table.quotedName) AS c WHERE c.\(column.quotedName) = t.Z_PK)"
+            case .foreignKey, nil: return nil
+            }
+        case .value(let relationship, let attribute):
+            guard case .foreignKey(_, let key, _)? = storage(ofRelationship: relationship, in: entity),
+                let name = model.relationship(relationship, of: entity)?.destinationEntityName,
+                let there = model.entity(name), let other = self.table(for: there)?.name,
+                let column = self.column(forAttribute: attribute, in: there)
+            else { return nil }
+            return
+                "(SELECT d.\(column.quotedName) FROM main.\(other.quotedName) AS d WHERE d.Z_PK = t.\(key.quotedName))"
+        }
+    }
+}

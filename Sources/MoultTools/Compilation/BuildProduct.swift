@@ -1,0 +1,108 @@
+import MoultBasics
+import MoultEngine
+import MoultModel
+
+/// Files that take their place all at once: one file, or a folder of them.
+///
+/// What is not complete has a name that ends with `.part`, next to the product. The next run removes what a killed one
+/// has left there.
+package struct BuildProduct {
+    /// The contents, by path inside the folder; of a single file, one entry with an empty path.
+    let files: [(path: String, bytes: [UInt8])]
+    let path: String
+    let rights: FileRights
+
+    package init(files: [(path: String, bytes: [UInt8])], path: String, rights: FileRights) {
+        (self.files, self.path, self.rights) = (files, path, rights)
+    }
+
+    /// Writes the product in place of what has its name.
+    package func write(_ system: any System) throws {
+        try system.makeFolders(Path.folder(of: path), rights)
+        try UnfinishedPath.removeAbandoned(for: path, system)
+        let part = UnfinishedPath.make(for: path, system)
+        do {
+            for (name, bytes) in files {
+                let file = name.isEmpty ? part : Path.join(part, name)
+                try system.makeFolders(Path.folder(of: file), rights)
+                try system.write(bytes, to: file, rights)
+                try system.synchronise(file)
+            }
+            try putInPlace(part, system)
+        } catch {
+            _ = try? system.removeTree(part)
+            throw error
+        }
+        try system.synchronise(Path.folder(of: path))
+    }
+
+    /// Moves the finished files to the product's path. Where a volume cannot exchange two folders, the old one first
+    /// gets a name that the next run removes.
+    private func putInPlace(_ part: String, _ system: any System) throws {
+        guard try system.status(of: path)?.kind == .folder else { return try system.rename(part, to: path) }
+        if try system.exchange(part, with: path) {
+            // The product is in place; what is left of the old one goes with the next run.
+            _ = try? system.removeTree(part)
+            return
+        }
+        let old = UnfinishedPath.make(for: path, system)
+        try system.rename(path, to: old)
+        do {
+            try system.rename(part, to: path)
+        } catch {
+            try system.rename(old, to: path)
+            throw error
+        }
+        _ = try? system.removeTree(old)
+    }
+}
+
+extension System {
+    /// Makes a folder with those above it, as far as they are missing.
+    package func makeFolders(_ path: String, _ rights: FileRights) throws {
+        let status = try status(of: path)
+        if status?.kind == .folder { return }
+        if status == nil { try makeFolders(Path.folder(of: path), rights) }
+        // Throws where something else has the name.
+        try makeFolder(path, rights)
+    }
+}
+
+/// The path of a product, as `--out` determines it.
+package enum OutputPath {
+    /// The path itself where it ends as the product does; otherwise the product's own name in that folder.
+    ///
+    /// - Parameters:
+    ///   - ending: that of the product, such as `momd`.
+    ///   - others: endings that the product cannot have.
+    /// - Throws: `usage` for a path that ends as something else does.
+    package static func of(
+        _ name: String, _ ending: String, at path: String?, others: Set<String>, _ system: some System
+    ) throws -> String {
+        let path = path ?? "."
+        guard !path.isEmpty else {
+            throw MigrationError(
+                .usage, String(advice: "\(option: .output) is empty."),
+                remedy: "Name a path, or leave \(option: .output) away for this folder.")
+        }
+        let given = Self.ending(of: path)
+        if given == ending { return withoutSlashes(path) }
+        if others.contains(given), try system.status(of: path)?.kind != .folder {
+            throw MigrationError(
+                .usage, "\(name) becomes a .\(ending), and \(path) ends with .\(given).", place: path,
+                remedy: "Give a path that ends with .\(ending), or a folder.")
+        }
+        return Path.join(path, "\(name).\(ending)")
+    }
+
+    private static func ending(of path: String) -> String {
+        let name = Path.name(of: path)
+        return name.contains(".") ? name.split(separator: ".").last.map(String.init) ?? "" : ""
+    }
+
+    private static func withoutSlashes(_ path: String) -> String {
+        var text = Substring(path)
+        while text.count > 1, text.last == "/" { text.removeLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,256 @@
+import MoultBasics
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultSQLite
+import MoultStore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Reads a few objects of a store: a page of an entity's, one by its key, or those that a relationship leads to.
+///
+/// Pages go on by key, so that the last page of a large store takes as long as the first.
+package struct ObjectReader {
+    package let contents: StoreContents
+    private let probe: StoreProbe
+    private let uuid: UUID
+
+    /// - Parameter versions: the versions to find the store's among; nil for the model inside the store, or no model.
+    /// - Throws: `storeUnknown` for a store of none of the versions.
+    package init(_ probe: StoreProbe, versions: ModelVersions?) throws {
+        contents = try StoreContents(probe, in: versions)
+        self.probe = probe
+        uuid = UUID(uuidString: try StoreSnapshot(probe.connection).metadata.uuid) ?? UUID()
+        try FormatFunctions.register(on: probe.connection)
+    }
+
+    /// The entity's objects with those of its sub-entities.
+    ///
+    /// - Throws: `usage` for an entity that the store does not have.
+    package func entity(_ name: String) throws -> EntityContents {
+        if let entity = contents.whole(name) { return entity }
+        throw MigrationError(
+            .usage, "The store has no entity \(name).", place: name,
+            remedy: "Its entities are: \(contents.entities.map(\.name).joined(separator: ", ")).")
+    }
+
+    // MARK: - Objects
+
+    /// One object: the names of its columns, and its values as an export has them.
+    package struct Object: Sendable {
+        package let key: Int64
+        package let columns: [EntityContents.Column]
+        package let values: [SQLiteValue]
+
+        package func value(of name: String) -> SQLiteValue? {
+            columns.firstIndex { $0.name == name }.map { values[$0] }
+        }
+    }
+
+    /// Some objects in the order of their keys.
+    package struct Page: Sendable {
+        package let objects: [Object]
+        /// The key behind which the next page begins; nil if there is none.
+        package let next: Int64?
+    }
+
+    /// The next objects of an entity.
+    ///
+    /// - Parameters:
+    ///   - key: the key behind which the page begins; nil for the first page.
+    ///   - predicate: which objects; nil for all.
+    ///   - limit: the most objects of a page.
+    ///   - isLongEnough: asked after each range of keys; where it returns true, the page ends early and `next` goes on.
+    /// - Throws: `invalidPredicate`, `fetchUnsupported`; `modelNotFound` for a predicate over a store without a model.
+    package func page(
+        of entity: EntityContents, after key: Int64? = nil, matching predicate: MoultModel.Predicate? = nil,
+        limit: Int = 50, isLongEnough: () -> Bool = { false }
+    ) throws -> Page {
+        var after = key ?? Int64.min
+        var keys: [Int64] = []
+        var (count, isAtEnd) = (Int64(10_000), false)
+        // Range by range, because a store may have no such object for millions of keys; each begins at a key that is there.
+        while keys.count <= limit {
+            guard let first = try outerKey("min", of: entity, after: after) else {
+                isAtEnd = true
+                break
+            }
+            let (end, isBeyond) = first.addingReportingOverflow(count)
+            after = isBeyond ? Int64.max : end
+            keys += try self.keys(of: entity, first...after, predicate, limit: limit + 1 - keys.count)
+            count = min(count * 2, 1_000_000)
+            if isLongEnough() { break }
+        }
+        let shown = Array(keys.prefix(limit))
+        let next = keys.count > limit ? shown.last : isAtEnd ? nil : after
+        return Page(objects: try objects(of: entity, shown), next: next)
+    }
+
+    /// One object, as its own entity has it; nil if there is none with this key in the entity's table.
+    package func object(_ key: Int64, of entity: EntityContents) throws -> (entity: EntityContents, object: Object)? {
+        let sql = "SELECT Z_ENT FROM \(entity.table.quotedName) WHERE Z_PK = ?"
+        guard let number = try probe.connection.integer(sql, [.integer(key)]) else { return nil }
+        let own = contents.entities.first { $0.table == entity.table && $0.numbers == [Int(clamping: number)] }
+        guard let own, let object = try objects(of: own, [key]).first else { return nil }
+        return (own, object)
+    }
+
+    func rows<Element>(
+        _ sql: String, _ values: [SQLiteValue] = [], _ element: (Statement) throws -> Element
+    ) throws -> [Element] {
+        try probe.connection.rows(sql, values, element)
+    }
+
+    private func objects(of entity: EntityContents, _ keys: [Int64]) throws -> [Object] {
+        guard !keys.isEmpty else { return [] }
+        let part = ExportPart(
+            entity, columns: entity.columns, keys: keys.map(String.init).joined(separator: ", "), name: entity.name,
+            contents.externalFolder, isWhole: false)
+        let place = entity.columns.firstIndex { $0.name == "Z_PK" }
+        var objects: [Object] = []
+        try probe.connection.forEachRow(part.sql) { row in
+            let values = part.row(of: row)
+            let key = place.flatMap { values[$0].integer } ?? keys[min(objects.count, keys.count - 1)]
+            objects.append(Object(key: key, columns: entity.columns, values: values))
+        }
+        return objects
+    }
+
+    private func keys(
+        of entity: EntityContents, _ range: ClosedRange<Int64>, _ predicate: MoultModel.Predicate?, limit: Int
+    ) throws -> [Int64] {
+        guard let predicate else {
+            let condition = entity.sharesTable ? "+Z_ENT IN \(entity.list) AND " : ""
+            return try rows(
+                "SELECT Z_PK FROM \(entity.table.quotedName) WHERE \(condition)Z_PK BETWEEN ? AND ? ORDER BY Z_PK LIMIT ?",
+                [.integer(range.lowerBound), .integer(range.upperBound), .integer(Int64(limit))]
+            ) { $0.integer(0) }
+        }
+        guard let layout = contents.layout else {
+            throw MigrationError(
+                .modelNotFound, "The store contains no readable model, which a predicate needs.", place: probe.path,
+                remedy: "Name the model that made it: \(option: .model("PATH")).")
+        }
+        var fetch = ObjectFetch(entityName: entity.name, predicate: predicate)
+        fetch.limit = limit
+        let lowering = try FetchLowering(
+            fetch, layout: layout, store: uuid, now: Date().timeIntervalSinceReferenceDate)
+        let key: SQLText = "\(name: FetchLowering.alias).Z_PK"
+        let sql = try lowering.select(key, keys: range)
+        return try rows(sql.text, sql.values) { $0.integer(0) }
+    }
+
+    // MARK: - Counts
+
+    /// The highest key in the entity's table; nil if the table is empty. Deleted objects may have left gaps below.
+    package func highestKey(of entity: EntityContents) throws -> Int64? { try outerKey("max", of: entity) }
+
+    private func outerKey(_ function: String, of entity: EntityContents, after key: Int64? = nil) throws -> Int64? {
+        let condition = key.map { " WHERE Z_PK > \($0)" } ?? ""
+        return try probe.connection.integer("SELECT \(function)(Z_PK) FROM \(entity.table.quotedName)\(condition)")
+    }
+
+    /// The objects of each entity, without those of its sub-entities; an entity of a table whose keys go beyond `limit` is
+    /// left out, because counting takes too long there.
+    package func counts(upTo limit: Int64 = 200_000) throws -> [String: Int64] {
+        var counts: [String: Int64] = [:]
+        for (table, entities) in Dictionary(grouping: contents.entities, by: \.table) {
+            guard let some = entities.first, try highestKey(of: some) ?? 0 <= limit else { continue }
+            for entity in entities { counts[entity.name] = 0 }
+            try probe.connection.forEachRow("SELECT Z_ENT, count(*) FROM \(table.quotedName) GROUP BY Z_ENT") { row in
+                let own = entities.first { $0.numbers == [Int(clamping: row.integer(0))] }
+                if let own { counts[own.name] = row.integer(1) }
+            }
+        }
+        return counts
+    }
+}
+
+extension EntityContents {
+    var list: String { "(\(numbers.map(String.init).joined(separator: ", ")))" }
+}
+
+extension ObjectReader {
+    /// Some destinations of a to-many relationship.
+    package struct Links: Sendable {
+        package let keys: [Int64]
+        /// The position at which the next destinations begin; nil if there are none.
+        package let next: Position?
+    }
+
+    /// A place in the destinations of a relationship: by their order, then by key.
+    package struct Position: Sendable, Hashable {
+        package var order: Int64
+        package var key: Int64
+
+        package init(order: Int64, key: Int64) {
+            self.order = order
+            self.key = key
+        }
+    }
+
+    /// The to-many relationships of an entity, its parents' included, by name.
+    package func joins(of entity: String) -> [JoinContents] {
+        guard let model = contents.layout?.model, let entity = model.entity(entity) else { return [] }
+        let lineage = model.lineage(of: entity).map(\.name)
+        return contents.joins.filter { lineage.contains($0.entity) }
+            .sorted { $0.relationship.precedesInByteOrder($1.relationship) }
+    }
+
+    /// The entity that a to-one relationship leads to; nil for a column that is none.
+    package func destination(of column: EntityContents.Column, in entity: String) -> String? {
+        guard case .toOne = column.source, let model = contents.layout?.model, let entity = model.entity(entity) else {
+            return nil
+        }
+        return model.relationships(of: entity).first { $0.name == column.name }?.destinationEntityName
+    }
+
+    /// The next destinations of an object.
+    package func links(
+        _ join: JoinContents, of key: Int64, after position: Position? = nil, limit: Int = 50
+    ) throws -> Links {
+        let other = join.otherColumn.quotedName
+        let order = join.orderColumn.map { "ifnull(\($0.quotedName), 0)" }
+        var values: [SQLiteValue] = [.integer(key)]
+        var condition = ""
+        if let position {
+            // Without an order the index of the table leads to the next one.
+            condition = order.map { " AND (\($0), \(other)) > (?, ?)" } ?? " AND \(other) > ?"
+            values += (order == nil ? [] : [.integer(position.order)]) + [.integer(position.key)]
+        }
+        let sql =
+            "SELECT \(order ?? "0"), \(other) FROM \(join.table.quotedName) WHERE \(join.ownColumn.quotedName) = ?"
+            + "\(condition) ORDER BY \(order.map { $0 + ", " } ?? "")\(other) LIMIT \(limit + 1)"
+        let found = try rows(sql, values) { Position(order: $0.integer(0), key: $0.integer(1)) }
+        let shown = found.prefix(limit)
+        return Links(keys: shown.map(\.key), next: found.count > limit ? shown.last : nil)
+    }
+
+    /// A word for each object: its name, its title or another text of it. Objects without one are left out.
+    package func labels(of entityName: String, keys: [Int64]) throws -> [Int64: String] {
+        guard !keys.isEmpty, let entity = contents.whole(entityName), let column = entity.label else { return [:] }
+        let list = Set(keys).map(String.init).joined(separator: ", ")
+        let sql =
+            "SELECT Z_PK, substr(\(column.quotedName), 1, 80) FROM \(entity.table.quotedName) WHERE Z_PK IN (\(list))"
+        let found = try rows(sql) { row in row.text(1).map { (row.integer(0), $0) } }
+        return Dictionary(found.compactMap(\.self), uniquingKeysWith: { first, _ in first })
+    }
+}
+
+extension EntityContents {
+    /// The column with the text that best says which object it is.
+    fileprivate var label: String? {
+        let texts: [(name: String, column: String)] = columns.compactMap { column in
+            guard case .attribute(let stored, .string, _) = column.source else { return nil }
+            return (column.name.lowercased(), stored)
+        }
+        for word in ["name", "title", "label", "text"] {
+            if let text = texts.first(where: { $0.name == word }) { return text.column }
+        }
+        return texts.first?.column
+    }
+}

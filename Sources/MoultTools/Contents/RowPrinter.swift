@@ -1,0 +1,172 @@
+import Moult
+import MoultBasics
+import MoultModel
+import MoultPlan
+import MoultSQLite
+import MoultStore
+
+/// The format in which rows are printed.
+package enum RowFormat: String, CaseIterable, Sendable {
+    case table, csv, json, jsonl
+}
+
+/// The output of a query's rows.
+package struct RowOutput {
+    let style: TextStyle
+    /// Takes a line without its end.
+    let line: (String) -> Void
+    /// Takes a text as it is.
+    let exactly: (String) -> Void
+
+    package init(style: TextStyle, line: @escaping (String) -> Void, exactly: @escaping (String) -> Void) {
+        (self.style, self.line, self.exactly) = (style, line, exactly)
+    }
+}
+
+/// Prints the rows of a query one after the other. A table is as wide as its first rows need.
+package struct RowPrinter {
+    private let format: RowFormat
+    private let columns: [String]
+    private let output: RowOutput
+    private var csv: CSVWriter
+    private var waiting: [[String]] = []
+    private var widths: [Int]?
+    private var count = 0
+
+    /// The rows that a table's widths are taken from.
+    private static let sample = 500
+    private static let widest = 60
+
+    init(_ format: RowFormat, columns: [String], isExact: Bool, _ output: RowOutput) {
+        self.format = format
+        self.columns = columns
+        self.output = output
+        csv = CSVWriter(isExact: isExact)
+        switch format {
+        case .csv: output.exactly(csv.line(columns.map { .text($0) }))
+        case .json:
+            output.exactly("{\"format\":1,\"columns\":\(JSONValue(columns).compact),\"rows\":[")
+        case .table, .jsonl: break
+        }
+    }
+
+    /// Prints the rows of a query over the views of a store.
+    ///
+    /// - Parameter continues: says after each row whether to continue.
+    /// - Returns: the number of texts that have an apostrophe in front.
+    /// - Throws: `usage` with SQLite's own words for a text that is no query.
+    package static func print(
+        _ sql: String, of store: String, versions: ModelVersions?, _ format: RowFormat, isExact: Bool,
+        _ output: RowOutput, while continues: () -> Bool
+    ) throws -> Int {
+        let probe = try StoreProbe(store)
+        defer { probe.close() }
+        return try probe.undisturbed {
+            let query = try StoreQuery(sql, over: probe, versions: versions)
+            var printer = RowPrinter(format, columns: query.columns, isExact: isExact, output)
+            try query.forEachRow { row in
+                printer.print(row)
+                return continues()
+            }
+            printer.end()
+            return printer.guarded
+        }
+    }
+
+    /// The number of texts with an apostrophe in front.
+    var guarded: Int { csv.guarded }
+
+    mutating func print(_ row: [SQLiteValue]) {
+        switch format {
+        case .csv: output.exactly(csv.line(row.map { $0.readable(usual: nil) }))
+        case .json: output.exactly((count == 0 ? "" : ",") + JSONValue.array(row.map(\.readableDocument)).compact)
+        case .jsonl:
+            let members = zip(columns, row).map { JSONValue.Member($0, $1.readableDocument) }
+            output.exactly(JSONValue.object(members).compact + "\n")
+        case .table: printLine(row.map { $0.readable(usual: nil).shown.printable })
+        }
+        count += 1
+    }
+
+    mutating func end() {
+        switch format {
+        case .json: output.exactly("]}\n")
+        case .table:
+            flush()
+            if count == 0 { output.line("There are no rows.") }
+        case .csv, .jsonl: break
+        }
+    }
+
+    private mutating func printLine(_ cells: [String]) {
+        guard widths == nil else { return output.line(line(cells)) }
+        waiting.append(cells)
+        if waiting.count == Self.sample { flush() }
+    }
+
+    private mutating func flush() {
+        guard widths == nil, !waiting.isEmpty else { return }
+        let heading = columns.map(\.printable)
+        widths = columns.indices.map { column in
+            min(Self.widest, ([heading] + waiting).map { $0[column].columns }.max() ?? 0)
+        }
+        output.line(output.style.dim(line(heading)))
+        for cells in waiting { output.line(line(cells)) }
+        waiting = []
+    }
+
+    private func line(_ cells: [String]) -> String {
+        let padded = zip(cells, widths ?? []).map { cell, width in
+            cell + String(repeating: " ", count: max(0, width - cell.columns))
+        }
+        var line = padded.joined(separator: "  ")
+        while line.last == " " { line.removeLast() }
+        return line
+    }
+}
+
+extension SQLiteValue {
+    /// As JSON: bytes as the document that they hold, otherwise as base64.
+    fileprivate var readableDocument: JSONValue {
+        guard case .blob(let bytes) = self else { return document }
+        return ReadableData.document(of: bytes, usual: nil) ?? document
+    }
+
+    /// For a person.
+    fileprivate var shown: String {
+        switch self {
+        case .null: ""
+        case .integer(let number): String(number)
+        case .real(let number): number.description
+        case .text(let text): text
+        case .blob(let bytes):
+            bytes.count > 24 ? "x'\(Array(bytes.prefix(24)).hexadecimal)…'" : "x'\(bytes.hexadecimal)'"
+        }
+    }
+}
+
+/// A query that a person has written over the views of a store. Nothing is written anywhere.
+package struct StoreQuery {
+    private let probe: StoreProbe
+    private let statement: Statement
+    /// The names of the result's columns, each once.
+    package let columns: [String]
+
+    /// - Throws: `usage` with SQLite's own words for a text that is no query.
+    package init(_ sql: String, over probe: StoreProbe, versions: ModelVersions?) throws {
+        self.probe = probe
+        try StoreViews(StoreContents(probe, in: versions)).make(on: probe.connection, isTemporary: true)
+        try probe.connection.execute("PRAGMA query_only = ON")
+        statement = try probe.connection.query(sql)
+        var names = DistinctNames()
+        columns = (0..<statement.columnCount).map { [statement] in names.next(statement.columnName($0)) }
+    }
+
+    /// Calls `body` for each row until it returns false.
+    package func forEachRow(_ body: ([SQLiteValue]) throws -> Bool) throws {
+        defer { statement.reset() }
+        while try probe.connection.step(query: statement) {
+            guard try body(statement.row) else { return }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+import Moult
+import MoultBasics
+import MoultEngine
+import MoultModel
+import MoultPlan
+import MoultSQLite
+import MoultStore
+
+/// Views over the tables of a store with the names of its model.
+///
+/// They name the tables without a schema, so that they serve a session that has the store open and one that has it
+/// attached.
+package struct StoreViews: Sendable {
+    /// One view.
+    package struct View: Sendable, Equatable {
+        package let name: String
+        /// A description of the view's rows, in a sentence.
+        package let meaning: String
+        /// The names of its columns.
+        package let columns: [String]
+        fileprivate let select: String
+
+        /// The statement that makes it.
+        package func statement(isTemporary: Bool) -> String {
+            "CREATE \(isTemporary ? "TEMP " : "")VIEW \(name.quotedName) AS\n-- \(meaning.printable)\n\(select)"
+        }
+    }
+
+    package let views: [View]
+
+    /// A name that the store has for something else gets a number: `Post`, for a store with a table `POST` `Post_2`.
+    package init(_ contents: StoreContents) {
+        var names = DistinctNames(taken: contents.taken)
+        var views: [View] = []
+        for entity in contents.entities {
+            let whole = contents.hierarchies.first { $0.name == entity.name }
+            if let whole {
+                views.append(
+                    View(
+                        whole, name: names.next(forTable: whole.name), contents.externalFolder,
+                        "The objects of the entity \(whole.name) and of its sub-entities."))
+            }
+            let name = whole == nil ? entity.name : entity.name + "_only"
+            let meaning =
+                "The objects of the entity \(entity.name)\(whole == nil ? "" : ", without those of its sub-entities")."
+            views.append(View(entity, name: names.next(forTable: name), contents.externalFolder, meaning))
+        }
+        for join in contents.joins { views.append(View(join, name: names.next(forTable: join.name))) }
+        self.views = views
+    }
+
+    /// A script for a session that has the store open or attached.
+    package var script: String {
+        views.map { $0.statement(isTemporary: true) + ";\n" }.joined(separator: "\n")
+    }
+
+    /// Makes the views on a connection to the store.
+    package func make(on connection: Connection, isTemporary: Bool) throws {
+        for view in views { try connection.run(view.statement(isTemporary: isTemporary)) }
+    }
+}
+
+extension StoreViews.View {
+    fileprivate init(_ entity: EntityContents, name: String, _ folder: String, _ meaning: String) {
+        self.name = name
+        self.meaning =
+            meaning
+            + (DistinctNames.isReserved(entity.name) ? " SQLite reserves names that begin with sqlite_." : "")
+        columns = entity.columns.map(\.name)
+        let last = entity.columns.count - 1
+        let lines = entity.columns.enumerated().map { place, column in
+            "  \(column.sql(folder)) AS \(column.name.quotedName)\(place == last ? "" : ",") -- \(column.meaning.printable)"
+        }
+        let condition =
+            entity.sharesTable ? "\nWHERE Z_ENT IN (\(entity.numbers.map(String.init).joined(separator: ", ")))" : ""
+        select = "SELECT\n\(lines.joined(separator: "\n"))\nFROM \(entity.table.quotedName)\(condition)"
+    }
+
+    fileprivate init(_ join: JoinContents, name: String) {
+        self.name = name
+        meaning = join.meaning + "."
+        columns = join.columns
+        let sources = [join.ownColumn, join.otherColumn] + (join.orderColumn.map { [$0] } ?? [])
+        let list = zip(sources, join.columns).map { "\($0.quotedName) AS \($1.quotedName)" }
+        select =
+            "SELECT \(list.joined(separator: ", "))\nFROM \(join.table.quotedName)\nWHERE \(join.ownColumn.quotedName) IS NOT NULL"
+    }
+}
+
+extension EntityContents.Column {
+    /// The column's value in SQL.
+    ///
+    /// - Parameter folder: where the files of external data are.
+    fileprivate func sql(_ folder: String) -> String {
+        switch source {
+        case .key(let column), .toOne(let column, _), .raw(let column): column.quotedName
+        case .entity(let names): Self.names(names, of: "Z_ENT")
+        case .toOneEntity(let column, let names): Self.names(names, of: column.quotedName)
+        case .attribute(let column, let type, let isExternal):
+            Self.value(column.quotedName, type, isExternal ? folder : nil)
+        }
+    }
+
+    private static func names(_ names: [Int: String], of column: String) -> String {
+        let choices = names.sorted { $0.key < $1.key }.map { "WHEN \($0) THEN \($1.quotedLiteral)" }
+        return choices.isEmpty ? "NULL" : "CASE \(column) \(choices.joined(separator: " ")) END"
+    }
+
+    /// A value that is not of the attribute's type comes as it is stored.
+    private static func value(_ column: String, _ type: AttributeType, _ folder: String?) -> String {
+        switch type {
+        case .date:
+            // Seconds since 2001; strftime knows the years 0 to 9999.
+            return "CASE WHEN typeof(\(column)) IN ('integer', 'real') THEN "
+                + "ifnull(strftime('%Y-%m-%dT%H:%M:%fZ', \(column) + 978307200, 'unixepoch'), \(column)) ELSE \(column) END"
+        case .uuid:
+            let parts = [(1, 8), (9, 4), (13, 4), (17, 4), (21, 12)].map { "substr(hex(\(column)), \($0), \($1))" }
+            return "CASE WHEN typeof(\(column)) = 'blob' AND length(\(column)) = 16 THEN "
+                + "\(parts.joined(separator: " || '-' || ")) ELSE \(column) END"
+        case .binary, .transformable:
+            guard let folder else { return column }
+            // The first byte says whether the value follows or the name of its file.
+            return "CASE substr(\(column), 1, 1) WHEN x'01' THEN substr(\(column), 2) WHEN x'02' THEN "
+                + "\((folder + "/").quotedLiteral) || CAST(substr(\(column), 2, length(\(column)) - 2) AS TEXT) ELSE \(column) END"
+        default: return column
+        }
+    }
+}
+
+/// A copy of a store with ``StoreViews`` in it, in one file.
+package struct ReadableCopy {
+    private let store: String
+    private let versions: ModelVersions?
+    private let system: any System
+
+    package init(of store: String, versions: ModelVersions?, _ system: any System = POSIXSystem()) {
+        self.store = store
+        self.versions = versions
+        self.system = system
+    }
+
+    /// Makes the copy; it has its name only when it is whole.
+    ///
+    /// - Throws: `usage` if the path is taken; `locked` if another process makes it; what reading the store and writing the copy throws.
+    package func make(at path: String) throws {
+        let part = try UnfinishedPath.begin(path, isStore: true, system)
+        do {
+            try StoreProbe.read(store, system: system) { probe in
+                try removeFiles(of: part)
+                try copy(probe, to: part)
+                let contents = try StoreContents(probe, in: versions)
+                let connection = try Connection(part, mode: .readWrite, followsLinks: false, isProven: true)
+                defer { connection.close() }
+                // One file, whatever the store's own journal is.
+                _ = try connection.text("PRAGMA journal_mode = DELETE")
+                try connection.transaction { try StoreViews(contents).make(on: connection, isTemporary: false) }
+            }
+            try system.synchronise(part)
+            try UnfinishedPath.end(part, as: path, isStore: true, system)
+        } catch {
+            try? removeFiles(of: part)
+            throw error
+        }
+    }
+
+    private func copy(_ probe: StoreProbe, to part: String) throws {
+        if probe.way == .immutable {
+            // By a clone where the volume can; the probe shows whether another process wrote meanwhile.
+            try system.copy(probe.path, to: part, .like(store))
+            return
+        }
+        try system.makeFile(part, .like(store))
+        let connection = try Connection(part, mode: .readWrite, followsLinks: false, isProven: true)
+        defer { connection.close() }
+        try Backup(from: probe.connection, to: connection).run(stepPages: 1_000) { _, _ in true }
+        try connection.proveWrites()
+    }
+
+    private func removeFiles(of part: String) throws {
+        for suffix in [""] + StoreProbe.sideFileSuffixes { try system.remove(part + suffix) }
+    }
+}
+
+/// SQL views with the model's names over the tables of a store.
+package struct ViewsReport: ToolAnswer {
+    private let views: StoreViews
+    /// The copy of the store with the views; nil if none was made.
+    private let copy: String?
+
+    /// - Parameter copy: the path for a copy of the store with the views; nil for none.
+    /// - Throws: `usage` if the path is taken; what reading the store and writing the copy throws.
+    package init(of store: String, versions: ModelVersions?, copy: String?) throws {
+        views = try StoreProbe.read(store) { StoreViews(try StoreContents($0, in: versions)) }
+        if let copy { try ReadableCopy(of: store, versions: versions).make(at: copy) }
+        self.copy = copy
+    }
+
+    /// The script that makes the views for one connection.
+    package var script: String { views.script }
+
+    package var document: JSONValue {
+        let views: [JSONValue] = views.views.map {
+            [
+                "name": .string($0.name), "meaning": .string($0.meaning), "columns": JSONValue($0.columns),
+                "sql": .string($0.statement(isTemporary: true)),
+            ]
+        }
+        return .object(
+            [.init("format", 1), .init("views", .array(views))] + (copy.map { [.init("copy", .string($0))] } ?? []))
+    }
+
+    package func lines(style: TextStyle) -> [String] {
+        copy.map {
+            ["Made \($0.printable): a copy of the store with \(Quantity.count(views.views.count, "view"))."]
+        } ?? []
+    }
+}

@@ -1,0 +1,153 @@
+import Moult
+import MoultBasics
+import MoultEngine
+import MoultModel
+import Synchronization
+
+/// The distribution of a run's time: by phase, and in the phase that changes rows by statement and step. It is measured
+/// from the progress that the run reports to its observer.
+package final class RunProfile: Sendable {
+    /// A stretch of a run's time: a phase, or a statement or step of it.
+    package struct Span: Sendable, Equatable {
+        package var name: String
+        /// The table that a statement changes; nil for a phase or a step.
+        package var table: String?
+        package var phase: MigrationProgress.Phase
+        /// Whether it is all of the phase.
+        package var isPhase: Bool
+        /// Nanoseconds since the run began.
+        package var start: UInt64
+        package var duration: UInt64
+        package var rows: Int64
+        package var bytes: Int64
+    }
+
+    private struct State {
+        /// The reports of each phase: first, last, and how much was done.
+        var phases: [MigrationProgress.Phase: Span] = [:]
+        var statements: [Span] = []
+        /// When the last report came.
+        var last: UInt64 = 0
+    }
+
+    private let begun: UInt64
+    private let state = Mutex(State())
+
+    /// - Parameter begun: the moment at which the run begins, in nanoseconds of any clock.
+    package init(begun: UInt64) { self.begun = begun }
+
+    /// Takes what a run tells. Two threads may tell, of two phases at a time.
+    ///
+    /// - Parameter now: the moment, of the same clock.
+    package func note(_ progress: MigrationProgress, at now: UInt64) {
+        let moment = now >= begun ? now - begun : 0
+        state.withLock { state in
+            state.last = max(state.last, moment)
+            var phase =
+                state.phases[progress.phase]
+                ?? Span(
+                    name: progress.phase.rawValue, phase: progress.phase, isPhase: true, start: moment, duration: 0,
+                    rows: 0, bytes: 0)
+            phase.duration = max(phase.duration, moment - min(moment, phase.start))
+            phase.rows = max(phase.rows, progress.phase == .change ? progress.rows : 0)
+            phase.bytes = max(phase.bytes, progress.bytes)
+            state.phases[progress.phase] = phase
+            guard let message = progress.message, progress.phase == .change, !progress.isBeside else { return }
+            let before = state.statements.last
+            let start = before.map { $0.start + $0.duration } ?? phase.start
+            let rows = state.statements.reduce(0) { $0 + $1.rows }
+            state.statements.append(
+                Span(
+                    name: message, table: progress.table, phase: .change, isPhase: false, start: start,
+                    duration: moment - min(moment, start), rows: max(0, progress.rows - rows), bytes: 0))
+        }
+    }
+
+    /// Says that the run has ended, in whatever way.
+    package func end(at now: UInt64) {
+        state.withLock { $0.last = max($0.last, now >= begun ? now - begun : 0) }
+    }
+
+    /// Phases with their statements, by their start. A phase lasts until the next begins, or until its last report.
+    package var spans: [Span] {
+        let state = state.withLock { $0 }
+        var phases = MigrationProgress.Phase.allCases.compactMap { state.phases[$0] }
+        for place in phases.indices {
+            let end = place + 1 < phases.count ? phases[place + 1].start : state.last
+            phases[place].duration = max(phases[place].duration, end - min(end, phases[place].start))
+        }
+        return (phases.filter { $0.phase != .done } + state.statements)
+            .sorted { ($0.start, $1.duration) < ($1.start, $0.duration) }
+    }
+}
+
+// MARK: - What it says
+
+extension RunProfile {
+    /// The trace format that Speedscope, Perfetto and Chrome open
+    /// (https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
+    package var trace: JSONValue {
+        let events = spans.map { span -> JSONValue in
+            let table = span.table.map { [JSONValue.Member("table", .string($0))] } ?? []
+            return [
+                "name": .string(span.name), "cat": .string(span.isPhase ? "phase" : "statement"), "ph": "X",
+                "ts": .double(Double(span.start) / 1_000), "dur": .double(Double(span.duration) / 1_000), "pid": 1,
+                "tid": 1,
+                "args": .object([.init("rows", .integer(span.rows)), .init("bytes", .integer(span.bytes))] + table),
+            ]
+        }
+        return ["traceEvents": .array(events), "displayTimeUnit": "ms"]
+    }
+
+    /// The slowest phases and statements, the tables if there are several, and what helps against the slowest.
+    package func lines(style: TextStyle, count: Int = 6) -> [String] {
+        let spans = spans
+        let parts = spans.filter { !$0.isPhase || $0.phase != .change || !spans.contains { !$0.isPhase } }
+        let slowest = parts.sorted { $0.duration > $1.duration }.prefix(count)
+        let whole = Double(parts.reduce(0) { $0 + $1.duration })
+        guard let first = slowest.first, whole > 0 else { return [] }
+        var table = TextTable([.left("slowest"), .right("time"), .right("part"), .right("rows"), .right("rows/s")])
+        for span in slowest {
+            let seconds = Double(span.duration) / 1e9
+            table.add(
+                span.isPhase ? span.name : "change: \(span.name)", Quantity.duration(seconds),
+                "\(Int((Double(span.duration) / whole * 100).rounded())) %", Quantity.count(span.rows),
+                span.rows >= 1_000 && seconds > 0 ? Quantity.count(Int(Double(span.rows) / seconds)) : "")
+        }
+        return table.lines(style: style) + tables(style: style, count: count) + [first.advice.text()]
+    }
+
+    /// The tables that statements change, the slowest first; none if there is only one.
+    private func tables(style: TextStyle, count: Int) -> [String] {
+        let statements = spans.filter { $0.table != nil }
+        let sums = Dictionary(grouping: statements) { $0.table ?? "" }.map { name, spans in
+            (name: name, time: spans.reduce(0) { $0 + $1.duration }, rows: spans.reduce(0) { $0 + $1.rows })
+        }.sorted { ($1.time, $0.name) < ($0.time, $1.name) }
+        guard sums.count > 1 else { return [] }
+        var table = TextTable([.left("table"), .right("time"), .right("statements"), .right("rows")])
+        for sum in sums.prefix(count) {
+            table.add(
+                sum.name, Quantity.duration(Double(sum.time) / 1e9),
+                Quantity.count(statements.count { $0.table == sum.name }), Quantity.count(sum.rows))
+        }
+        return table.lines(style: style)
+    }
+}
+
+extension RunProfile.Span {
+    /// Advice for making it faster, where it is the slowest.
+    fileprivate var advice: Remedy {
+        switch phase {
+        case .backup:
+            "The backup takes longest. \(option: .frugal) keeps none; \(option: .into(nil)) leaves the old store as it is."
+        case .copy: "The copy takes longest. A volume that clones files, such as Btrfs or XFS, makes it at once."
+        case .change:
+            "A statement takes longest. \(.plan, .sql) shows it; \(option: .deferred) can leave what writes no row."
+        case .verify:
+            "The verification takes longest. It is not optional; \(option: .budget(nil)) shares it among several calls."
+        case .commit: "The commit takes longest. It writes every page once: a faster volume helps."
+        case .lock, .done:
+            "The start takes longest: the file is checked, and other processes that have it open are waited for."
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import MoultBasics
+import MoultModel
+import MoultSQLite
+
+/// Rows as CSV (RFC 4180, with line feeds): NULL is empty, an empty text is `""`, a blob `x'…'`.
+///
+/// A spreadsheet runs a text that begins like a formula, so an apostrophe is put in front of it. It is also put in front
+/// of a text that begins with apostrophes and then like a formula, so that one apostrophe can be taken away again.
+package struct CSVWriter: Sendable {
+    private let isExact: Bool
+    /// The number of texts that have an apostrophe in front.
+    package private(set) var guarded = 0
+
+    /// - Parameter isExact: whether texts are written as they are.
+    package init(isExact: Bool) { self.isExact = isExact }
+
+    /// Appends a value that SQLite holds, without a copy of its own.
+    mutating func append(_ cell: SQLiteCell, to bytes: inout [UInt8]) {
+        switch cell.storageClass {
+        case .null: break
+        case .integer: bytes.append(decimal: cell.integer)
+        case .text:
+            let text = cell.ownText
+            guard Self.isPlain(text) else {
+                bytes += field(cell.text ?? "").utf8
+                return
+            }
+            bytes.append(contentsOf: text)
+        case .real: bytes += cell.real.description.utf8
+        case .blob: cell.withBytes { Self.append(blob: $0, to: &bytes) }
+        }
+    }
+
+    /// Appends a value.
+    mutating func append(_ value: SQLiteValue, to bytes: inout [UInt8]) {
+        switch value {
+        case .null: break
+        case .integer(let number): bytes.append(decimal: number)
+        case .real(let number): bytes += number.description.utf8
+        case .text(let text): bytes += field(text).utf8
+        case .blob(let blob): blob.withUnsafeBytes { Self.append(blob: $0, to: &bytes) }
+        }
+    }
+
+    private static func append(blob: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
+        bytes += [UInt8(ascii: "x"), UInt8(ascii: "'")]
+        bytes.append(hexadecimal: blob)
+        bytes.append(UInt8(ascii: "'"))
+    }
+
+    /// Whether the text stands in CSV as it is: ASCII with nothing that has to be looked into.
+    static func isPlain(_ text: UnsafeRawBufferPointer) -> Bool {
+        guard let first = text.first, first != UInt8(ascii: "'"), !startsFormula(Unicode.Scalar(first)) else {
+            return false
+        }
+        return text.allSatisfy { $0 < 0x80 && !needsQuotes($0) }
+    }
+
+    /// A row, with its line feed.
+    package mutating func line(_ row: [SQLiteValue]) -> String {
+        var bytes: [UInt8] = []
+        for (place, value) in row.enumerated() {
+            if place > 0 { bytes.append(UInt8(ascii: ",")) }
+            append(value, to: &bytes)
+        }
+        return String(decoding: bytes, as: UTF8.self) + "\n"
+    }
+
+    private mutating func field(_ text: String) -> String {
+        var text = text
+        if !isExact, Self.isFormula(text) {
+            text = "'" + text
+            guarded += 1
+        }
+        guard text.isEmpty || text.utf8.contains(where: Self.needsQuotes) else { return text }
+        return text.quotedName
+    }
+
+    /// Whether a text begins like a formula, behind any apostrophes.
+    static func isFormula(_ text: String) -> Bool {
+        text.unicodeScalars.first { $0 != "'" }.map(startsFormula) ?? false
+    }
+
+    /// `=`, `+`, `-`, `@`, their forms of full width, a tab, and the ends of lines
+    /// (https://owasp.org/www-community/attacks/CSV_Injection).
+    private static func startsFormula(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "=", "+", "-", "@", "\t", "\r", "\n", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}": true
+        default: false
+        }
+    }
+
+    private static func needsQuotes(_ byte: UInt8) -> Bool {
+        // One comparison decides for nearly every byte.
+        byte <= 0x2C && (byte == 0x2C || byte == 0x22 || byte == 0x0A || byte == 0x0D)
+    }
+}
+
+/// Dates as ISO 8601 for millions of fields: the text of a day is made once.
+struct DateFields: Sendable {
+    /// By the number of the day since 2001-01-01: `2001-01-01T`.
+    private var days: [Int: [UInt8]] = [:]
+    /// Days that are kept; dates that are further apart are rare.
+    private static let most = 50_000
+
+    /// Appends what ``DateText`` makes of a number of seconds since 2001-01-01.
+    ///
+    /// - Returns: false for a number that is no such date.
+    mutating func append(_ seconds: Double, to bytes: inout [UInt8]) -> Bool {
+        guard seconds.isFinite, seconds.magnitude < 3e16 else { return false }
+        var whole = Int(seconds.rounded(.down))
+        var nanoseconds = Int(((seconds - Double(whole)) * 1e9).rounded())
+        if nanoseconds == 1_000_000_000 { (whole, nanoseconds) = (whole + 1, 0) }
+        let day = (whole >= 0 ? whole : whole - 86_399) / 86_400
+        let second = whole - day * 86_400
+        if let text = days[day] {
+            bytes += text
+        } else {
+            guard let text = DateText.text(sinceReferenceDate: Double(day * 86_400)),
+                let end = text.utf8.firstIndex(of: UInt8(ascii: "T"))
+            else { return false }
+            if days.count == Self.most { days = [:] }
+            days[day] = Array(text.utf8[...end])
+            bytes += text.utf8[...end]
+        }
+        bytes.append(digits: 2, of: second / 3600)
+        bytes.append(UInt8(ascii: ":"))
+        bytes.append(digits: 2, of: second / 60 % 60)
+        bytes.append(UInt8(ascii: ":"))
+        bytes.append(digits: 2, of: second % 60)
+        bytes.append(UInt8(ascii: "."))
+        bytes.append(digits: 9, of: nanoseconds)
+        bytes.append(UInt8(ascii: "Z"))
+        return true
+    }
+}
+
+/// Values as the bytes of a text, for millions of fields: without a String for each.
+extension [UInt8] {
+    /// A number's digits, with a sign if it is negative.
+    mutating func append(decimal number: Int64) {
+        if number < 0 { append(UInt8(ascii: "-")) }
+        var (start, rest) = (count, number.magnitude)
+        repeat {
+            append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+            rest /= 10
+        } while rest > 0
+        var end = count - 1
+        while start < end {
+            swapAt(start, end)
+            (start, end) = (start + 1, end - 1)
+        }
+    }
+
+    /// The last digits of a number that is not negative, so many.
+    mutating func append(digits: Int, of number: Int) {
+        var unit = 1
+        for _ in 1..<digits { unit *= 10 }
+        while unit > 0 {
+            append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / unit % 10))
+            unit /= 10
+        }
+    }
+
+    /// Two digits for each byte.
+    mutating func append(hexadecimal bytes: UnsafeRawBufferPointer, isUpper: Bool = false) {
+        let letter = isUpper ? UInt8(ascii: "A") - 10 : UInt8(ascii: "a") - 10
+        for byte in bytes {
+            let (high, low) = (byte >> 4, byte & 15)
+            append(high < 10 ? UInt8(ascii: "0") + high : letter + high)
+            append(low < 10 ? UInt8(ascii: "0") + low : letter + low)
+        }
+    }
+
+    /// A UUID of 16 bytes, as Foundation writes it.
+    mutating func append(uuid bytes: UnsafeRawBufferPointer) {
+        for (start, end) in [(0, 4), (4, 6), (6, 8), (8, 10), (10, 16)] {
+            if start > 0 { append(UInt8(ascii: "-")) }
+            append(hexadecimal: UnsafeRawBufferPointer(rebasing: bytes[start..<end]), isUpper: true)
+        }
+    }
+}

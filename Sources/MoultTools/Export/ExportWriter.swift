@@ -1,0 +1,228 @@
+import Moult
+import MoultBasics
+import MoultEngine
+import MoultModel
+import MoultPlan
+import MoultSQLite
+import MoultStore
+
+/// Writes an export: a folder with a file for each part, or a database with a table for each.
+///
+/// Rows go through one after the other, so memory does not grow with the store. What is made has its name only when it
+/// is whole.
+package struct ExportWriter {
+    /// In what form.
+    package enum Format: String, Sendable, CaseIterable {
+        case csv, jsonl, sqlite
+    }
+
+    /// A part that was written.
+    package struct Written: Sendable, Equatable {
+        package var name: String
+        package var entity: String
+        package var relationship: String?
+        /// The file's name, or the table's.
+        package var place: String
+        package var rows: Int
+    }
+
+    /// The result of an export.
+    package struct Outcome: Sendable {
+        package var parts: [Written] = []
+        /// The number of texts that have an apostrophe in front (``CSVWriter``).
+        package var guarded = 0
+    }
+
+    private let format: Format
+    private let isExact: Bool
+    private let system: any System
+
+    /// - Parameter isExact: whether CSV has texts as they are that a spreadsheet takes for formulas.
+    package init(_ format: Format, isExact: Bool = false, _ system: any System = POSIXSystem()) {
+        self.format = format
+        self.isExact = isExact
+        self.system = system
+    }
+
+    /// Exports a store.
+    ///
+    /// - Throws: `usage` if the path is taken; `locked` if another process makes it or kept writing to the store;
+    ///   `insufficientStorage` for a full volume; what the selection throws. Then nothing is at the path.
+    package func write(
+        _ store: String, _ selection: StoreExport.Selection, versions: ModelVersions?, to path: String
+    ) throws -> Outcome {
+        let isStore = format == .sqlite
+        let part = try UnfinishedPath.begin(path, isStore: isStore, system)
+        do {
+            let outcome = try StoreProbe.read(store, system: system) { probe in
+                try system.removeTree(part)
+                let export = try StoreExport(selection, of: probe, versions: versions)
+                return isStore
+                    ? try database(export, at: part, like: store) : try files(export, in: part, like: store)
+            }
+            if !isStore {
+                for file in try system.list(part) { try system.synchronise(Path.join(part, file)) }
+            }
+            try system.synchronise(part)
+            try UnfinishedPath.end(part, as: path, isStore: isStore, system)
+            return outcome
+        } catch {
+            _ = try? system.removeTree(part)
+            throw error
+        }
+    }
+
+    // MARK: - Files
+
+    private func files(_ export: StoreExport, in folder: String, like store: String) throws -> Outcome {
+        try system.makeFolder(folder, .like(store))
+        var outcome = Outcome()
+        var names = DistinctNames()
+        for part in export.parts {
+            let name = names.next(part.name.fileName) + ".\(format.rawValue)"
+            var text = ExportText(part, format, isExact: isExact)
+            let file = Path.join(folder, name)
+            var bytes = Array(text.heading.utf8)
+            try system.write([], to: file, .like(store))
+            try export.forEachRow(of: part) { row in
+                text.append(row, to: &bytes)
+                if bytes.count >= 1 << 19 {
+                    try system.append(bytes, to: file, .like(store))
+                    bytes.removeAll(keepingCapacity: true)
+                }
+                return true
+            }
+            try system.append(bytes, to: file, .like(store))
+            try system.synchronise(file)
+            outcome.guarded += text.guarded
+            outcome.parts.append(
+                Written(
+                    name: part.name, entity: part.entity, relationship: part.relationship, place: name, rows: text.rows)
+            )
+        }
+        return outcome
+    }
+
+    // MARK: - A database
+
+    private func database(_ export: StoreExport, at path: String, like store: String) throws -> Outcome {
+        try system.makeFile(path, .like(store))
+        let connection = try Connection(path, mode: .readWrite, followsLinks: false, isProven: true)
+        defer { connection.close() }
+        // What is not whole is removed, so it needs no journal.
+        try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
+        let names = Set(export.parts.map(\.name))
+        return try connection.transaction {
+            var outcome = Outcome()
+            for part in export.parts {
+                try connection.run(part.table(among: names))
+                let marks = part.columns.map { _ in "?" }.joined(separator: ", ")
+                let insert = try connection.prepare("INSERT INTO \(part.name.quotedName) VALUES (\(marks))")
+                defer { insert.finalise() }
+                var rows = 0
+                try export.forEachRow(of: part) { row in
+                    try insert.run(part.row(of: row))
+                    insert.reset()
+                    rows += 1
+                    return true
+                }
+                outcome.parts.append(
+                    Written(
+                        name: part.name, entity: part.entity, relationship: part.relationship, place: part.name,
+                        rows: rows))
+            }
+            return outcome
+        }
+    }
+}
+
+extension ExportPart {
+    /// The statement that makes its table. Without a column it has one that is always NULL.
+    fileprivate func table(among names: Set<String>) -> String {
+        let list = columns.map { column in
+            let reference = column.reference.flatMap { names.contains($0) ? $0 : nil }
+            return "\(column.name.quotedName) \(column.declaration)"
+                + (reference.map { " REFERENCES \($0.quotedName) (Z_PK)" } ?? "")
+        }
+        return "CREATE TABLE \(name.quotedName) (\(list.joined(separator: ", ")))"
+    }
+}
+
+extension String {
+    /// A name for a file, whatever the text holds.
+    var fileName: String {
+        let plain = unicodeScalars.map { scalar in
+            scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || scalar == "_" || scalar == "-"
+                ? String(scalar) : "_"
+        }.joined()
+        var name = plain
+        while name.utf8.count > 100 { name.unicodeScalars.removeLast() }
+        return name.isEmpty ? "_" : name
+    }
+}
+
+/// The objects of a store, written as CSV, JSON Lines or a plain SQLite database.
+package struct ExportReport: ToolAnswer {
+    private let path: String
+    private let format: ExportFormat
+    private let outcome: ExportWriter.Outcome
+
+    /// Writes a folder, or a database.
+    ///
+    /// - Throws: `usage` if the path is taken; what the selection and writing throw.
+    package init(
+        _ store: String, _ selection: ExportSelection, _ format: ExportFormat, isExact: Bool, versions: ModelVersions?,
+        to path: String
+    ) throws {
+        outcome = try ExportWriter(format, isExact: isExact).write(store, selection, versions: versions, to: path)
+        (self.path, self.format) = (path, format)
+    }
+
+    /// The number of texts that have an apostrophe in front.
+    package var guarded: Int { outcome.guarded }
+
+    /// Writes the objects of one entity as a text.
+    ///
+    /// - Parameter write: takes each part of the text, and says whether to continue.
+    /// - Returns: the number of texts that have an apostrophe in front.
+    package static func write(
+        _ store: String, _ selection: ExportSelection, _ format: ExportFormat, isExact: Bool, versions: ModelVersions?,
+        _ write: (String) -> Bool
+    ) throws -> Int {
+        let probe = try StoreProbe(store)
+        defer { probe.close() }
+        return try probe.undisturbed {
+            let export = try StoreExport(selection, of: probe, versions: versions)
+            guard let part = export.parts.first(where: { $0.relationship == nil }) else { return 0 }
+            var text = ExportText(part, format, isExact: isExact)
+            _ = write(text.heading)
+            try export.forEachRow(of: part) { row in
+                var line: [UInt8] = []
+                text.append(row, to: &line)
+                return write(String(decoding: line, as: UTF8.self))
+            }
+            return text.guarded
+        }
+    }
+
+    package var document: JSONValue {
+        [
+            "format": 1, "path": .string(path),
+            "parts": .array(
+                outcome.parts.map {
+                    [
+                        "name": .string($0.name), "entity": .string($0.entity),
+                        "relationship": JSONValue($0.relationship), "place": .string($0.place),
+                        "rows": JSONValue($0.rows),
+                    ]
+                }),
+            "guarded": JSONValue(outcome.guarded),
+        ]
+    }
+
+    package func lines(style: TextStyle) -> [String] {
+        var table = TextTable([.left(format == .sqlite ? "table" : "file"), .right("rows")])
+        for part in outcome.parts { table.add(part.place, Quantity.count(part.rows)) }
+        return table.lines(style: style)
+    }
+}

@@ -1,0 +1,167 @@
+import MoultBasics
+import MoultModel
+import MoultObjects
+import MoultPlan
+import MoultSQLite
+import MoultStore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The contents of a store to export, as parts with rows: the objects of each entity, the pairs of each to-many
+/// relationship.
+package struct StoreExport {
+    /// The choice of entities, objects and columns to export.
+    package struct Selection: Sendable {
+        /// The entities; empty for all.
+        package var entities: [String] = []
+        /// The predicate that exported objects match; nil for all objects. It needs one entity.
+        package var predicate: MoultModel.Predicate?
+        /// The most objects of each entity.
+        package var limit: Int?
+        /// The columns and to-many relationships, in this order; all where it is nil. It needs one entity.
+        package var columns: [String]?
+
+        package init(
+            entities: [String] = [], predicate: MoultModel.Predicate? = nil, limit: Int? = nil, columns: [String]? = nil
+        ) {
+            self.entities = entities
+            self.predicate = predicate
+            self.limit = limit
+            self.columns = columns
+        }
+
+        var isWhole: Bool { entities.isEmpty && predicate == nil && limit == nil && columns == nil }
+    }
+
+    package let parts: [ExportPart]
+    private let probe: StoreProbe
+
+    /// - Parameter versions: the versions to find the store's among; nil for the model inside the store.
+    /// - Throws: `usage` for an entity or a column that is not there, `invalidPredicate`, `fetchUnsupported`;
+    ///   `modelNotFound` for a predicate over a store without a model.
+    package init(_ selection: Selection, of probe: StoreProbe, versions: ModelVersions?) throws {
+        self.probe = probe
+        let contents = try StoreContents(probe, in: versions)
+        let entities = try Self.entities(selection, contents)
+        try FormatFunctions.register(on: probe.connection)
+        var names = DistinctNames()
+        var parts: [ExportPart] = []
+        for entity in entities {
+            let keys = try Self.keys(of: entity, selection, contents, probe)
+            let columns = try Self.columns(of: entity, selection, contents)
+            parts.append(
+                ExportPart(
+                    entity, columns: columns, keys: keys, name: names.next(forTable: entity.name),
+                    contents.externalFolder,
+                    isWhole: selection.isWhole))
+        }
+        for (join, owner) in Self.joins(selection, entities, contents) {
+            let keys = try owner.flatMap { try Self.keys(of: $0, selection, contents, probe) ?? Self.allKeys(of: $0) }
+            let name = "\(owner?.name ?? join.entity)_\(join.relationship)"
+            parts.append(ExportPart(join, keys: keys, name: names.next(forTable: name), isWhole: selection.isWhole))
+        }
+        self.parts = parts
+    }
+
+    /// Calls `body` for each row of a part, in the order of keys, until it returns false.
+    package func forEachRow(of part: ExportPart, _ body: (Statement) throws -> Bool) throws {
+        let statement = try probe.connection.prepare(part.sql)
+        defer { statement.finalise() }
+        while try statement.step() {
+            guard try body(statement) else { return }
+        }
+    }
+}
+
+// MARK: - The selection
+
+extension StoreExport {
+    private static func entities(_ selection: Selection, _ contents: StoreContents) throws -> [EntityContents] {
+        if selection.entities.count != 1, selection.predicate != nil || selection.columns != nil {
+            throw MigrationError(
+                .usage, "A predicate and a list of columns are for one entity.",
+                remedy: "Name it with \(option: .entity(nil)).")
+        }
+        guard !selection.entities.isEmpty else {
+            return contents.entities.filter { contents.layout?.model.entity($0.name)?.isAbstract != true }
+        }
+        return try selection.entities.map { name in
+            guard let entity = contents.entities.first(where: { $0.name == name }) else {
+                throw MigrationError(
+                    .usage, "The store has no entity \(name).", place: name,
+                    remedy: "Its entities are: \(contents.entities.map(\.name).joined(separator: ", ")).")
+            }
+            return entity
+        }
+    }
+
+    private static func columns(
+        of entity: EntityContents, _ selection: Selection, _ contents: StoreContents
+    ) throws -> [EntityContents.Column] {
+        guard let names = selection.columns else { return entity.columns }
+        let lists = joins(selection, [entity], contents).map(\.0.relationship)
+        return try names.compactMap { name in
+            if let column = entity.column(name) { return column }
+            guard lists.contains(name) else {
+                let known =
+                    entity.columns.map(\.name)
+                    + joins(Selection(entities: [entity.name]), [entity], contents).map(\.0.relationship)
+                throw MigrationError(
+                    .usage, "\(entity.name) has no column \(name).", place: entity.name,
+                    remedy: "Its columns are: \(known.joined(separator: ", ")).")
+            }
+            return nil
+        }
+    }
+
+    /// The pairs to export, each with the entity whose objects own them; nil for all owners.
+    private static func joins(
+        _ selection: Selection, _ entities: [EntityContents], _ contents: StoreContents
+    ) -> [(JoinContents, EntityContents?)] {
+        guard !selection.entities.isEmpty else {
+            let joins = contents.joins.filter { !$0.isRepeated }
+            guard selection.limit != nil else { return joins.map { ($0, nil) } }
+            return joins.map { join in (join, contents.whole(join.entity)) }
+        }
+        guard let model = contents.layout?.model else { return [] }
+        return entities.flatMap { entity in
+            let lineage = model.entity(entity.name).map { model.lineage(of: $0).map(\.name) } ?? []
+            return contents.joins.filter { join in
+                guard lineage.contains(join.entity) else { return false }
+                return selection.columns?.contains(join.relationship) ?? !join.isRepeated
+            }.map { ($0, entity) }
+        }
+    }
+
+    /// Selects the keys of the objects that are exported; nil for all of the entity.
+    private static func keys(
+        of entity: EntityContents, _ selection: Selection, _ contents: StoreContents, _ probe: StoreProbe
+    ) throws -> String? {
+        guard selection.predicate != nil || selection.limit != nil else { return nil }
+        guard let layout = contents.layout, let predicate = selection.predicate else {
+            guard selection.predicate == nil else {
+                throw MigrationError(
+                    .modelNotFound, "The store contains no readable model, which a predicate needs.", place: probe.path,
+                    remedy: "Name the model that made it: \(option: .model("PATH")).")
+            }
+            return allKeys(of: entity) + (selection.limit.map { " ORDER BY Z_PK LIMIT \($0)" } ?? "")
+        }
+        var fetch = ObjectFetch(entityName: entity.name, predicate: predicate)
+        fetch.includesSubentities = false
+        let metadata = try StoreSnapshot(probe.connection).metadata
+        let lowering = try FetchLowering(
+            fetch, layout: layout, store: UUID(uuidString: metadata.uuid) ?? UUID(),
+            now: Date().timeIntervalSinceReferenceDate)
+        let key: SQLText = "\(name: FetchLowering.alias).Z_PK"
+        let keys = try lowering.select(key).inlined
+        return keys + (selection.limit.map { " LIMIT \($0)" } ?? "")
+    }
+
+    private static func allKeys(of entity: EntityContents) -> String {
+        "SELECT Z_PK FROM \(entity.table.quotedName) WHERE Z_ENT IN (\(entity.numbers.map(String.init).joined(separator: ", ")))"
+    }
+}

@@ -1,0 +1,253 @@
+import MoultBasics
+import MoultModel
+
+/// The rows of a file that is imported.
+struct ImportTable {
+    /// The file.
+    let path: String
+    let columns: [String]
+    let rows: [Row]
+
+    struct Row {
+        let line: Int
+        /// By column.
+        let values: [String: Value]
+    }
+
+    /// A value as the file has it.
+    enum Value {
+        /// A field of CSV.
+        case text(String)
+        /// A value of JSON. NULL is one, in CSV too.
+        case json(JSONValue)
+
+        var isNull: Bool { if case .json(.null) = self { true } else { false } }
+    }
+
+    /// - Parameter isExact: whether an apostrophe in front of a formula belongs to the text.
+    /// - Throws: `usage` with the line for what is neither CSV nor JSON Lines; what reading the file throws.
+    init(_ path: String, isExact: Bool, _ system: any System) throws {
+        self.path = path
+        let bytes = try system.read(path)
+        if path.hasSuffix(".csv") {
+            let csv = try CSVReader(bytes, place: path)
+            columns = csv.columns
+            rows = csv.rows.map { row in
+                Row(
+                    line: row.line,
+                    values: Dictionary(
+                        zip(csv.columns, row.fields.map { Value($0, isExact: isExact) }),
+                        uniquingKeysWith: { first, _ in first }))
+            }
+            try checkColumns()
+            return
+        }
+        var (columns, rows): ([String], [Row]) = ([], [])
+        var known: Set<String> = []
+        for (place, line) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated()
+        where !line.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\r") }) {
+            let document = try JSONValue(parsing: Array(line), place: "\(path):\(place + 1)", code: .usage)
+            guard let members = document.members else {
+                throw MigrationError(
+                    .usage, "The line is not an object of JSON.", place: "\(path):\(place + 1)",
+                    remedy: "Write one object on each line. Nothing was imported.")
+            }
+            for member in members where known.insert(member.key).inserted { columns.append(member.key) }
+            rows.append(
+                Row(
+                    line: place + 1,
+                    values: Dictionary(
+                        members.map { ($0.key, Value.json($0.value)) }, uniquingKeysWith: { first, _ in first })))
+        }
+        (self.columns, self.rows) = (columns, rows)
+    }
+
+    private init(path: String, columns: [String], rows: [Row]) {
+        (self.path, self.columns, self.rows) = (path, columns, rows)
+    }
+
+    /// With other names for some columns.
+    func renaming(_ names: [String: String]) -> ImportTable {
+        guard columns.contains(where: { names[$0] != nil }) else { return self }
+        let rows = rows.map { row in
+            Row(
+                line: row.line,
+                values: Dictionary(
+                    row.values.map { (names[$0] ?? $0, $1) }, uniquingKeysWith: { first, _ in first }))
+        }
+        return ImportTable(path: path, columns: columns.map { names[$0] ?? $0 }, rows: rows)
+    }
+
+    private func checkColumns() throws {
+        let repeated = Dictionary(grouping: columns) { $0 }.filter { $0.value.count > 1 }.keys.sorted()
+        guard let name = repeated.first else { return }
+        throw MigrationError(
+            .usage, "The header has the column \(name) twice.", place: "\(path):1",
+            remedy: "Rename or remove one of them. Nothing was imported.")
+    }
+
+    func place(of row: Row) -> String { "\(path):\(row.line)" }
+}
+
+extension ImportTable.Value {
+    /// `moult export` puts an apostrophe in front of a text that a spreadsheet takes for a formula.
+    fileprivate init(_ field: CSVReader.Field, isExact: Bool) {
+        guard !field.text.isEmpty || field.isQuoted else {
+            self = .json(.null)
+            return
+        }
+        let isGuarded = !isExact && field.text.utf8.first == UInt8(ascii: "'") && CSVWriter.isFormula(field.text)
+        self = .text(isGuarded ? String(field.text.unicodeScalars.dropFirst()) : field.text)
+    }
+
+    /// The value as JSON of an attribute of the type; nil if it is none.
+    ///
+    /// - Parameter external: the bytes of the file at a path, for an attribute with external data.
+    func document(_ type: AttributeType, external: (String) throws -> [UInt8]?) rethrows -> JSONValue? {
+        switch self {
+        case .json(.string(let text)) where type == .binary || type == .transformable:
+            return .string(try external(text)?.base64 ?? text)
+        case .json(.integer(let number)) where type == .boolean:
+            return number == 0 || number == 1 ? .bool(number == 1) : nil
+        case .json(.integer(let number)) where type == .decimal: return .string("\(number)")
+        case .json(.double(let number)) where type == .decimal: return .string("\(number)")
+        case .json(let document):
+            guard let usual = type.usualForm else { return document }
+            return ReadableData.bytes(of: document, usual: usual).map { .string($0.base64) }
+        case .text(let text):
+            switch type {
+            case .integer16, .integer32, .integer64: return Int64(text).map(JSONValue.integer)
+            case .boolean: return ["1", "true"].contains(text) ? true : ["0", "false"].contains(text) ? false : nil
+            case .double, .float: return Double(text).map { $0.isFinite ? .double($0) : .string(text) }
+            case .date: return Double(text).map(JSONValue.double) ?? .string(text)
+            case .binary, .transformable:
+                if let bytes = try external(text) { return .string(bytes.base64) }
+                guard text.hasPrefix("x'"), text.hasSuffix("'") else {
+                    let document = try? JSONValue(parsing: Array(text.utf8), place: "", code: .usage)
+                    return document.flatMap { document in
+                        type.usualForm.flatMap { ReadableData.bytes(of: document, usual: $0) }
+                    }.map { .string($0.base64) }
+                }
+                return [UInt8](hexadecimal: text.dropFirst(2).dropLast()).map { .string($0.base64) }
+            default: return .string(text)
+            }
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Nil for a text that is no pairs of hexadecimal digits.
+    fileprivate init?(hexadecimal text: Substring) {
+        let digits = Array(text.utf8)
+        let bytes = stride(from: 0, to: digits.count, by: 2).compactMap { place in
+            UInt8(String(decoding: digits[place..<Swift.min(place + 2, digits.count)], as: UTF8.self), radix: 16)
+        }
+        guard bytes.count * 2 == digits.count else { return nil }
+        self = bytes
+    }
+}
+
+/// Reads CSV (RFC 4180): a header line, fields in quotation marks or without, line feeds with or without a carriage
+/// return.
+struct CSVReader {
+    /// A field; one without quotation marks that is empty is NULL.
+    struct Field: Equatable {
+        var text: String
+        var isQuoted: Bool
+    }
+
+    let columns: [String]
+    /// The rows, each with the number of its first line.
+    let rows: [(line: Int, fields: [Field])]
+
+    /// - Throws: `usage` with the line for a field that does not end, a row with more or fewer fields than the header,
+    ///   and text that is not UTF-8.
+    init(_ bytes: [UInt8], place: String) throws {
+        var records = Records(bytes: bytes, place: place)
+        guard let header = try records.next() else { throw Records.wrong("The file has no header line.", place, 1) }
+        columns = header.fields.map(\.text)
+        var rows: [(line: Int, fields: [Field])] = []
+        while let row = try records.next() {
+            guard row.fields.count == columns.count else {
+                throw Records.wrong(
+                    "The row has \(Quantity.count(row.fields.count, "field")), but the header has \(columns.count).",
+                    place,
+                    row.line)
+            }
+            rows.append(row)
+        }
+        self.rows = rows
+    }
+
+    private struct Records {
+        let bytes: [UInt8]
+        let place: String
+        private var position: Int
+        private var line = 1
+
+        init(bytes: [UInt8], place: String) {
+            self.bytes = bytes
+            self.place = place
+            // Some programs put a byte order mark in front.
+            position = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        }
+
+        static func wrong(_ message: String, _ place: String, _ line: Int) -> MigrationError {
+            MigrationError(
+                .usage, message, place: "\(place):\(line)", remedy: "Correct the file. Nothing was imported.")
+        }
+
+        /// Nil at the end.
+        mutating func next() throws -> (line: Int, fields: [Field])? {
+            guard position < bytes.count else { return nil }
+            let start = line
+            var fields = [try field()]
+            while position < bytes.count, bytes[position] == UInt8(ascii: ",") {
+                position += 1
+                fields.append(try field())
+            }
+            if position < bytes.count, bytes[position] == UInt8(ascii: "\r") { position += 1 }
+            if position < bytes.count {
+                guard bytes[position] == UInt8(ascii: "\n") else {
+                    throw Self.wrong("Something follows the closing quotation mark of a field.", place, line)
+                }
+                position += 1
+                line += 1
+            }
+            return (start, fields)
+        }
+
+        private mutating func field() throws -> Field {
+            guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
+                let start = position
+                while position < bytes.count, !",\n".utf8.contains(bytes[position]) { position += 1 }
+                var end = position
+                if end > start, bytes[end - 1] == UInt8(ascii: "\r") { end -= 1 }
+                position = end
+                return Field(text: try text(bytes[start..<end]), isQuoted: false)
+            }
+            let start = line
+            position += 1
+            var value: [UInt8] = []
+            while position < bytes.count {
+                let byte = bytes[position]
+                position += 1
+                if byte == UInt8(ascii: "\"") {
+                    guard position < bytes.count, bytes[position] == byte else {
+                        return Field(text: try text(value[...]), isQuoted: true)
+                    }
+                    position += 1
+                }
+                if byte == UInt8(ascii: "\n") { line += 1 }
+                value.append(byte)
+            }
+            throw Self.wrong("A field in quotation marks does not end.", place, start)
+        }
+
+        private func text(_ bytes: ArraySlice<UInt8>) throws -> String {
+            let text = String(decoding: bytes, as: UTF8.self)
+            guard text.utf8.elementsEqual(bytes) else { throw Self.wrong("The text is not UTF-8.", place, line) }
+            return text
+        }
+    }
+}

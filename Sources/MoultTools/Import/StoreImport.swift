@@ -1,0 +1,311 @@
+import MoultBasics
+import MoultEngine
+import MoultModel
+import MoultObjects
+import MoultStore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Puts the rows of files into a store as new objects: validated as a save is, all in one transaction.
+package final class StoreImport {
+    let store: ObjectStore
+    let context: ObjectContext
+    private let isExact: Bool
+    private let system: any System
+    private let sidecar: Sidecar
+    /// An import before this one whose end was not known.
+    package private(set) var earlier: EarlierImport?
+    /// By entity, the properties whose columns `export` calls otherwise.
+    private let properties: [String: [String: String]]
+    var tables: [(target: Target, table: ImportTable)] = []
+    /// New objects by the root of their entity and their key in the files.
+    var imported: [String: [Int64: Object]] = [:]
+    /// The objects in the order of rows, with where they come from.
+    var origins: [(object: Object, place: String)] = []
+    var known: [String: [Int64: ObjectID]] = [:]
+    var named: [String: [AttributeValue: [Object]]] = [:]
+
+    /// The kind of rows that a file has: objects of an entity, or pairs of a relationship.
+    enum Target {
+        case objects(EntityDescription)
+        case pairs(EntityDescription, RelationshipDescription)
+    }
+
+    /// - Parameters:
+    ///   - path: the store.
+    ///   - version: the store's own.
+    ///   - isExact: whether CSV was exported with `--exact`.
+    package init(into path: String, at version: ModelVersion, isExact: Bool, _ system: any System = POSIXSystem())
+        throws
+    {
+        // Nobody may look at the store by other ways once it is open.
+        let (contents, model) = try StoreProbe.read(path, system: system) { probe in
+            let hashes = try StoreSnapshot(probe.connection).hashes
+            return (
+                try StoreContents(probe, in: ModelVersions(versions: [version])), try version.held(by: hashes).model
+            )
+        }
+        properties = Dictionary(
+            contents.entities.map { entity in
+                let renamed = entity.columns.compactMap { column in column.property.map { (column.name, $0) } }
+                return (entity.name, Dictionary(renamed, uniquingKeysWith: { first, _ in first }))
+            }, uniquingKeysWith: { first, _ in first })
+        store = try ObjectStore(path, model: model, on: system)
+        let coordinator = ObjectCoordinator(model: model)
+        try coordinator.add(store)
+        context = ObjectContext(coordinator: coordinator)
+        self.isExact = isExact
+        self.system = system
+        sidecar = try Sidecar(of: path, system)
+    }
+
+    deinit { store.close() }
+
+    var model: ManagedObjectModel { store.model }
+
+    /// Imports a file, or every `.csv` and `.jsonl` file of a folder.
+    ///
+    /// - Parameter entity: the entity of a file that is not called like one.
+    /// - Returns: the objects of each entity; none if the same import was run before, its end was not known, and its objects
+    ///   are in the store (``earlier``). The next run adds them once more.
+    /// - Throws: `usage` with the line for what does not fit the model; `rulesBroken` and `dataConflict` for objects that
+    ///   a save refuses; `locked`. Then the store is as it was.
+    package func run(_ path: String, entity: String? = nil) throws -> [String: Int] {
+        let files = try files(at: path, entity)
+        let digest = try digest(of: files)
+        // Of the imports of one store no two have the same: each goes by the one before it.
+        let last = try store.metadata().entries[ImportRecord.key]?.string ?? ""
+        let record = ImportRecord(
+            identifier: String(Digest.sha256(Array((last + digest).utf8)).hexadecimal.prefix(32)), digest: digest,
+            path: path, startedAt: system.now.iso8601)
+        if try isSavedAlready(record) { return [:] }
+        for file in files {
+            let target = try target(of: file, entity)
+            var table = try ImportTable(file, isExact: isExact, system)
+            if case .objects(let entity) = target { table = table.renaming(properties[entity.name] ?? [:]) }
+            tables.append((target, table))
+        }
+        for (target, table) in tables { if case .objects(let entity) = target { try insert(table, entity) } }
+        var next = origins.makeIterator()
+        for (target, table) in tables {
+            guard case .objects = target else { continue }
+            for row in table.rows { if let origin = next.next() { try link(origin.object, row, table) } }
+        }
+        for (target, table) in tables {
+            if case .pairs(let entity, let relationship) = target { try link(table, entity, relationship) }
+        }
+        try record.write(sidecar, system)
+        try store.writing {
+            try save()
+            try store.updateMetadata { $0[ImportRecord.key] = .string(record.identifier) }
+        }
+        return Dictionary(grouping: origins) { $0.object.entityName }.mapValues(\.count)
+    }
+
+    // MARK: - An import whose end is not known
+
+    private func digest(of files: [String]) throws -> String {
+        let texts = try files.map { "\(Digest.sha256(try system.read($0)).hexadecimal) \(Path.name(of: $0))\n" }
+        return Digest.sha256(Array(texts.joined().utf8)).hexadecimal
+    }
+
+    /// Finds out whether the objects of an earlier import are in the store, and whether it is the same import.
+    private func isSavedAlready(_ record: ImportRecord) throws -> Bool {
+        guard let earlier = try ImportRecord.read(sidecar, system) else { return false }
+        let isSaved = earlier.isSaved(in: try store.metadata())
+        let isRepeated = isSaved && earlier.digest == record.digest
+        self.earlier = EarlierImport(
+            path: earlier.path, startedAt: earlier.startedAt, isSaved: isSaved, isRepeated: isRepeated)
+        if !isRepeated { try ImportRecord.remove(sidecar, system) }
+        return isRepeated
+    }
+
+    /// Forgets the import once its outcome was shown: a process that dies before has said nothing, and the same import is
+    /// run again.
+    package func confirm() {
+        // The objects are saved, whatever becomes of the record.
+        _ = try? ImportRecord.remove(sidecar, system)
+    }
+
+    // MARK: - Files
+
+    private func files(at path: String, _ entity: String?) throws -> [String] {
+        guard try system.status(of: path)?.kind == .folder else { return [path] }
+        let names = try system.list(path).filter { $0.hasSuffix(".csv") || $0.hasSuffix(".jsonl") }
+        guard !names.isEmpty, entity == nil else {
+            throw MigrationError(
+                .usage,
+                entity == nil
+                    ? "The folder has no .csv and no .jsonl file."
+                    : String(advice: "\(option: .entity(nil)) is for one file."),
+                place: path, remedy: "Name a folder that \(.export) has written, or one file.")
+        }
+        return names.map { Path.join(path, $0) }
+    }
+
+    private func target(of file: String, _ entity: String?) throws -> Target {
+        guard file.hasSuffix(".csv") || file.hasSuffix(".jsonl") else {
+            throw MigrationError(
+                .usage, "The name of the file ends neither in .csv nor in .jsonl.", place: file,
+                remedy: "Rename the file for its form.")
+        }
+        let stem = entity ?? Path.stem(of: file)
+        if let target = targets[stem] { return target }
+        let names = model.entities.map(\.name)
+        throw MigrationError(
+            .usage, "The model has no entity \(stem).", place: file,
+            remedy: Suggestion.nearest(to: stem, among: names).map {
+                "Did you mean \($0)? \(option: .entity(nil)) names it."
+            }
+                ?? "Name the entity of the file: \(option: .entity("NAME")). There are: \(names.joined(separator: ", "))."
+        )
+    }
+
+    /// The targets of files, by the files' names without the ending. Entities come before pairs.
+    private lazy var targets: [String: Target] = {
+        var targets: [String: Target] = [:]
+        func add(_ target: Target, _ name: String) { if targets[name] == nil { targets[name] = target } }
+        for entity in model.entities {
+            add(.objects(entity), entity.name)
+            add(.objects(entity), entity.name.fileName)
+        }
+        for entity in model.entities {
+            for relationship in model.relationships(of: entity) where relationship.isToMany {
+                add(.pairs(entity, relationship), "\(entity.name)_\(relationship.name)".fileName)
+            }
+        }
+        return targets
+    }()
+
+    // MARK: - Objects
+
+    private func insert(_ table: ImportTable, _ entity: EntityDescription) throws {
+        try check(table.columns, of: entity, table)
+        for row in table.rows {
+            var entity = entity
+            if case .text(let name)? = row.values["entity"].flatMap(Self.plain), name != entity.name {
+                guard let other = model.entity(name), model.isKind(other, of: entity) else {
+                    throw wrong("The column entity names neither \(entity.name) nor a sub-entity of it.", table, row)
+                }
+                entity = other
+            }
+            let object = try context.insert(entity.name, into: store)
+            for attribute in model.storedAttributes(of: entity) where attribute.description.derivation == nil {
+                guard let value = row.values[attribute.name] else { continue }
+                let fitting = try self.value(value, attribute, table, row)
+                do {
+                    try object.setAttribute(attribute.name, fitting)
+                } catch let error as MigrationError where error.code == .wrongType {
+                    throw wrong(error.message, table, row)
+                }
+            }
+            origins.append((object, table.place(of: row)))
+            guard let value = row.values["Z_PK"], !value.isNull else { continue }
+            let key = try key(value, table, row)
+            guard imported[model.root(of: entity).name, default: [:]].updateValue(object, forKey: key) == nil else {
+                throw wrong("Another row has the key \(key) too.", table, row)
+            }
+        }
+    }
+
+    private func check(_ columns: [String], of entity: EntityDescription, _ table: ImportTable) throws {
+        let entities = [entity] + model.descendants(of: entity)
+        let attributes = entities.flatMap { model.storedAttributes(of: $0).map(\.name) }
+        let relationships = entities.flatMap { model.relationships(of: $0) }
+        for column in columns where column != "Z_PK" && column != "entity" && !attributes.contains(column) {
+            let name = column.split(separator: ".", maxSplits: 1).first.map(String.init) ?? column
+            guard let relationship = relationships.first(where: { $0.name == name }),
+                column == name || !relationship.isToMany
+            else {
+                let names = attributes + relationships.map(\.name)
+                let nearest = Suggestion.nearest(to: column, among: names)
+                throw MigrationError(
+                    .usage, "\(entity.name) has no property \(column).", place: "\(table.path):1",
+                    remedy: (nearest.map { "Did you mean \($0)? " } ?? "Remove the column. ") + "Nothing was imported.")
+            }
+            if column == name || column == name + ".entity" { continue }
+            let unique = String(column.dropFirst(name.count + 1))
+            guard model.entity(relationship.destinationEntityName).flatMap({ model.attribute(unique, of: $0) }) != nil
+            else {
+                throw MigrationError(
+                    .usage, "\(relationship.destinationEntityName) has no attribute \(unique).",
+                    place: "\(table.path):1",
+                    remedy:
+                        "Name an attribute that tells its objects apart, or use keys: \(name). Nothing was imported.")
+            }
+        }
+    }
+
+    func value(
+        _ value: ImportTable.Value, _ attribute: StoredAttribute, _ table: ImportTable, _ row: ImportTable.Row
+    ) throws -> AttributeValue? {
+        if value.isNull { return nil }
+        let type = attribute.description.type
+        let isExternal = attribute.description.allowsExternalBinaryDataStorage
+        let document = try value.document(type) { path in
+            guard isExternal, path.contains("/"), try system.status(of: path)?.kind == .file else { return nil }
+            return try system.read(path, limit: POSIXSystem.largestValue)
+        }
+        if case .double(let seconds)? = document, type == .date { return .date(seconds) }
+        guard let document, let value = AttributeValue(document: document, type: type, seconds: nil) else {
+            throw wrong("\(attribute.name) is of type \(type.name), which this value does not fit.", table, row)
+        }
+        return value
+    }
+
+    // MARK: - Values
+
+    private static func plain(_ value: ImportTable.Value) -> ImportTable.Value? {
+        if case .json(.string(let text)) = value { return .text(text) }
+        return value
+    }
+
+    func key(_ value: ImportTable.Value, _ table: ImportTable, _ row: ImportTable.Row) throws -> Int64 {
+        switch value {
+        case .json(.integer(let key)): return key
+        case .text(let text):
+            if let key = Int64(text) { return key }
+        default: break
+        }
+        throw wrong("A key is a whole number.", table, row)
+    }
+
+    func wrong(_ message: String, _ table: ImportTable, _ row: ImportTable.Row) -> MigrationError {
+        MigrationError(
+            .usage, message, place: table.place(of: row), remedy: "Correct the row. Nothing was imported.")
+    }
+}
+
+/// The save, and what it refuses in terms of the rows.
+extension StoreImport {
+    func save() throws {
+        do {
+            _ = try context.save()
+        } catch let error as ValidationErrors {
+            let places = origins.map { ($0.object.id, $0.place) }
+            let place = Dictionary(places, uniquingKeysWith: { first, _ in first })
+            let lines = error.violations.prefix(10).map { "\(place[$0.id] ?? $0.entityName): \($0.message)" }
+            let more = error.violations.count > 10 ? " There are \(error.violations.count - 10) more." : ""
+            throw MigrationError(
+                .rulesBroken, "The objects are not valid. \(lines.joined(separator: " "))\(more)", place: store.path,
+                remedy: "Correct the rows. Nothing was imported.")
+        } catch let error as MergeConflictError {
+            throw MigrationError(
+                .dataConflict, "The rows conflict with a uniqueness constraint. \(describe(error))",
+                place: store.path, remedy: "Correct or remove one of the rows. Nothing was imported.")
+        }
+    }
+
+    private func describe(_ error: MergeConflictError) -> String {
+        let place = Dictionary(origins.map { ($0.object.id, $0.place) }, uniquingKeysWith: { first, _ in first })
+        return error.conflicts.prefix(10).map { conflict in
+            let rows = conflict.objects.map { place[$0] ?? "\($0.entityName) \($0.key)" }
+            let other = conflict.storedID.map { " and \($0.entityName) \($0.key) of the store" } ?? ""
+            return "\(rows.joined(separator: ", "))\(other): \(conflict.constraint.joined(separator: ", "))."
+        }.joined(separator: " ")
+    }
+}

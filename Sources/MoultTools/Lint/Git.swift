@@ -1,0 +1,138 @@
+import MoultBasics
+import MoultModel
+
+/// The repository that a model is in, read through git itself.
+struct Git {
+    /// The folder of the working tree, without symbolic links.
+    let root: String
+
+    /// The repository around a path.
+    ///
+    /// - Throws: `usage` if there is no git or no repository.
+    init(around path: String) throws {
+        let folder = try Self.folder(of: path)
+        let found = try Self.run(["-C", folder, "rev-parse", "--show-toplevel"])
+        guard found.exit == 0, let root = found.line, !root.isEmpty else {
+            throw Self.error(found, "\(path) is in no git repository.", folder)
+        }
+        self.root = root
+    }
+
+    private static func folder(of path: String) throws -> String {
+        let kind = try POSIXSystem().status(of: path)?.kind
+        return kind == .folder ? path : Path.folder(of: path)
+    }
+
+    /// Runs `git` in the repository, and returns what it prints.
+    func lines(_ arguments: [String]) throws -> ProgramRun { try Self.run(["-C", root] + arguments) }
+
+    /// The bytes of objects, in their order.
+    ///
+    /// - Throws: `fileNotReadable` if git does not have one of them.
+    func contents(of objects: [String]) throws -> [[UInt8]] {
+        let input = objects.map { $0 + "\n" }.joined()
+        let read = try Self.run(["-C", root, "cat-file", "--batch"], input: Array(input.utf8))
+        var rest = read.output[...]
+        var contents: [[UInt8]] = []
+        for object in objects {
+            guard read.exit == 0, let end = rest.firstIndex(of: UInt8(ascii: "\n")) else { throw missing(object, read) }
+            let header = String(decoding: rest[..<end], as: UTF8.self).split(separator: " ")
+            rest = rest[(end + 1)...]
+            guard header.count == 3, let size = Int(header[2]), size < rest.count else { throw missing(object, read) }
+            contents.append(Array(rest.prefix(size)))
+            rest = rest.dropFirst(size + 1)
+        }
+        return contents
+    }
+
+    private func missing(_ object: String, _ run: ProgramRun) -> MigrationError {
+        MigrationError(
+            .fileNotReadable, "git does not have the object \(object).", place: root,
+            remedy: "Fetch the whole history: git fetch --unshallow.", cause: run.errorText)
+    }
+
+    static func run(_ arguments: [String], input: [UInt8] = []) throws -> ProgramRun {
+        // Messages are read below, so that they must not be translated.
+        // In a hook, git names the repository to its children, relative to a folder that is not the one given here.
+        let settings = [
+            "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_DIR": nil, "GIT_WORK_TREE": nil,
+            "GIT_INDEX_FILE": nil, "GIT_PREFIX": nil,
+        ]
+        guard let run = try ProgramRun("git", arguments, input: input, settings: settings) else {
+            throw MigrationError(
+                .usage, "A git revision needs git, and there is no program git here.",
+                remedy: "Install git. To compare with the lock file, leave \(option: .since(nil)) out.")
+        }
+        return run
+    }
+
+    /// The error for what git has refused.
+    static func error(_ run: ProgramRun, _ message: String, _ folder: String) -> MigrationError {
+        if run.errorText.contains("dubious ownership") {
+            return MigrationError(
+                .usage, "git does not read this repository, because it belongs to another user.", place: folder,
+                remedy: "Run git config --global --add safe.directory \(safeFolder(run) ?? folder.shellQuoted).",
+                cause: run.errorText)
+        }
+        return MigrationError(
+            .usage, message, place: folder,
+            remedy: "Run it in a git repository. To compare with the lock file, leave \(option: .since(nil)) out.",
+            cause: run.errorText.isEmpty ? nil : run.errorText)
+    }
+
+    /// The folder that git asks to be declared safe.
+    private static func safeFolder(_ run: ProgramRun) -> String? {
+        run.errorText.split(separator: "\n").first { $0.contains("safe.directory") }
+            .flatMap { $0.components(after: "safe.directory ") }
+    }
+}
+
+extension Substring {
+    fileprivate func components(after word: String) -> String? {
+        firstRange(of: word).map { String(self[$0.upperBound...]) }
+    }
+}
+
+/// The paths of files within their repository, as services that show findings name them.
+package struct RepositoryPaths: Sendable {
+    /// Without symbolic links: the folder that relative paths start at.
+    private let folder: String
+    /// The root of the repository around it; without one, the folder of the model.
+    package let root: String
+
+    /// - Parameter model: the model whose repository it is; nil for the repository around the working folder.
+    /// - Throws: what looking at the folders throws.
+    package init(ofModelAt model: String? = nil) throws {
+        let system = POSIXSystem()
+        folder = try system.resolve(".")
+        let start = model.flatMap { try? system.resolve($0) }.map { Path.folder(of: $0) } ?? folder
+        var root = start
+        while root != "/", try !system.exists(Path.join(root, ".git")) { root = Path.folder(of: root) }
+        self.root = root == "/" ? start : root
+    }
+
+    /// The path from the root; nil for a file outside of the repository.
+    package func place(of path: String) -> String? {
+        let whole = path.hasPrefix("/") ? path : Path.join(folder, path)
+        let place = (try? POSIXSystem().resolve(whole)) ?? Self.withoutDots(whole)
+        if place == root { return "." }
+        return place.hasPrefix(root + "/") ? String(place.dropFirst(root.count + 1)) : nil
+    }
+
+    private static func withoutDots(_ path: String) -> String {
+        var parts: [Substring] = []
+        for part in path.split(separator: "/") where part != "." {
+            if part == ".." { _ = parts.popLast() } else { parts.append(part) }
+        }
+        return "/" + parts.joined(separator: "/")
+    }
+
+    /// - Throws: `usage` for a file outside of the repository.
+    func required(_ path: String, line: Int? = nil) throws -> String {
+        if let place = place(of: path) { return place }
+        throw MigrationError(
+            .usage, "SARIF names files by their place in the repository, and \(path) is outside of \(root).",
+            place: line.map { "\(path):\($0)" } ?? path,
+            remedy: "Run lint in the repository of the model, or use another format.")
+    }
+}

@@ -1,0 +1,229 @@
+import MoultBasics
+import MoultModel
+
+/// The rules that are asked for, applied to a model.
+package struct Lint: Sendable {
+    package var profiles: Set<LintRule.Profile>
+    /// Codes of rules to leave out.
+    package var ignored: Set<String>
+    /// By the code of a rule, in place of its own severity.
+    package var severities: [String: Finding.Severity]
+    /// The losses that the app has declared: no finding.
+    package var acceptedLosses: AcceptedLosses
+
+    package init(
+        profiles: Set<LintRule.Profile> = [], ignored: Set<String> = [], severities: [String: Finding.Severity] = [:],
+        acceptedLosses: AcceptedLosses = .none
+    ) {
+        self.profiles = profiles
+        self.ignored = ignored
+        self.severities = severities
+        self.acceptedLosses = acceptedLosses
+    }
+
+    /// The rules that apply.
+    package var rules: [LintRule] {
+        LintRule.all.filter { rule in
+            !ignored.contains(rule.code) && rule.profile.map(profiles.contains) ?? true
+        }
+    }
+
+    /// Every finding, by severity, then in the order of the rules.
+    ///
+    /// - Parameter path: what a finding about no file names.
+    package func findings(in subject: LintSubject, path: String) -> [LintFinding] {
+        var places = LintPlaces(subject.versions, path: path, declarations: subject.declarations)
+        return findings(
+            rules.map { rule in
+                let matches = matches(of: rule, in: subject).map { adding(subject.rowFindings, of: rule, to: $0) }
+                guard subject.planFindings != nil else { return (rule, matches) }
+                return (
+                    rule,
+                    matches.map { match in
+                        var match = match
+                        match.remedy = match.remedy.inCode
+                        return match
+                    }
+                )
+            }, &places)
+    }
+
+    /// Returns the matches of a check in each open version by itself. A released version stays as it is, so that its
+    /// correction belongs in the next one.
+    private func matches(_ check: (LintVersion) -> [LintMatch], in subject: LintSubject) -> [LintMatch] {
+        subject.openVersions.reversed().flatMap { version in
+            let matches = check(version)
+            guard subject.isReleased(version.version) else { return matches }
+            return matches.map { match in
+                var match = match
+                match.remedy = "\(version.name) is released, so add a new version and correct it there. \(match.remedy)"
+                match.edit = nil
+                return match
+            }
+        }
+    }
+
+    private func matches(of rule: LintRule, in subject: LintSubject) -> [LintMatch] {
+        if let findings = subject.planFindings, PlanRules.judges(rule) {
+            return PlanRules.matches(of: rule, in: findings)
+        }
+        switch rule.check {
+        case .plan: return []
+        case .model(let check): return check(subject)
+        case .version(let check): return matches(check, in: subject)
+        case .step(let check): return subject.openSteps.flatMap(check)
+        case .release(let check): return subject.releases.flatMap { check($0, subject) }
+        }
+    }
+
+    /// The match with what a plan says of the rows at its place.
+    private func adding(_ findings: [Finding], of rule: LintRule, to match: LintMatch) -> LintMatch {
+        let said = findings.filter { finding in
+            guard finding.place == match.place, let other = finding.rule else { return false }
+            return other == rule.code || rule.isOfLoss && LintRule.named(other)?.isOfLoss == true
+        }
+        var match = match
+        for finding in said { match.message += " In the store: \(finding.message)" }
+        return match
+    }
+
+    /// Whether a finding is about a loss that the app has declared.
+    private func isDeclared(_ match: LintMatch, _ rule: LintRule) -> Bool {
+        guard rule.isOfLoss, let entity = match.entity else { return false }
+        return acceptedLosses.contains(
+            MigrationLoss(match.member == nil ? .rows : .values, .removed, entity: entity, property: match.member))
+    }
+
+    /// The references of model files that cannot be read because of them; empty if the cause is another.
+    package func brokenReferences(inModelAt path: String) -> [LintFinding] {
+        guard let rule = rules.first(where: { $0.code == LintRule.brokenReference.code }) else { return [] }
+        var places = LintPlaces([], path: path)
+        return findings([(rule, BrokenReferences.matches(inModelAt: path))], &places)
+    }
+
+    private func findings(
+        _ matches: [(rule: LintRule, matches: [LintMatch])], _ places: inout LintPlaces
+    ) -> [LintFinding] {
+        var seen: Set<[String]> = []
+        var found: [LintFinding] = []
+        let edits = Dictionary(
+            grouping: matches.flatMap(\.matches).filter { $0.edit != nil }, by: \.element
+        ).mapValues { $0.compactMap(\.edit) }
+        for (rule, matches) in matches {
+            for match in matches {
+                // The newest version stands for the older ones that say the same.
+                let isOfOneVersion = if case .version = rule.check { true } else { false }
+                let key = [
+                    rule.code, isOfOneVersion ? "" : match.version, match.entity ?? "", match.member ?? "",
+                    match.message,
+                ]
+                guard seen.insert(key).inserted, !isDeclared(match, rule) else { continue }
+                var joined = match
+                joined.severity = severities[rule.code] ?? match.severity
+                // Whichever of several start tags is pasted, it has every correction.
+                joined.edit = match.edit?.joined(with: edits[match.element] ?? [])
+                found.append(places.finding(joined, of: rule))
+            }
+        }
+        return found.enumerated().sorted { left, right in
+            left.element.severity == right.element.severity
+                ? left.offset < right.offset : left.element.severity > right.element.severity
+        }.map(\.element)
+    }
+}
+
+/// A match of a rule, before its place in a file is looked up.
+struct LintMatch: Sendable {
+    /// The version's name; empty for the model as a whole.
+    var version: String
+    var entity: String?
+    /// The property, index or constraint.
+    var member: String?
+    var message: String
+    var remedy: Remedy
+    var edit: Edit?
+    /// If it differs from the rule's.
+    var severity: Finding.Severity?
+    /// The file and line, if they are known already.
+    var line: (file: String, line: Int)?
+
+    /// The XML attributes to set on the element of the place; nil removes one.
+    struct Edit: Sendable {
+        var attributes: [(name: String, value: String?)]
+        /// Whether it is right only if something unknown is so, such as a rename. It is then left out of the
+        /// start tags of other findings.
+        var isConditional = false
+
+        init(_ attributes: (name: String, value: String?)..., isConditional: Bool = false) {
+            self.attributes = attributes
+            self.isConditional = isConditional
+        }
+
+        /// This edit, and those of other findings about the same element that do not contradict it.
+        func joined(with others: [Edit]) -> Edit {
+            var joined = self
+            for change in others.filter({ !$0.isConditional }).flatMap(\.attributes)
+            where !joined.attributes.contains(where: { $0.name == change.name }) {
+                joined.attributes.append(change)
+            }
+            return joined
+        }
+    }
+
+    init(
+        _ version: String, _ entity: String? = nil, _ member: String? = nil, _ message: String, remedy: Remedy,
+        edit: Edit? = nil
+    ) {
+        self.version = version
+        self.entity = entity
+        self.member = member
+        self.message = message
+        self.remedy = remedy
+        self.edit = edit
+    }
+
+    /// `Entity.property` or `Entity`, as findings of a plan say it: `Entity.a+b` for a constraint.
+    var place: String { [entity, member?.replacing(", ", with: "+")].compactMap { $0 }.joined(separator: ".") }
+
+    /// The element that it is about.
+    var element: [String] { [version, entity ?? "", member ?? ""] }
+
+    /// `Entity.property` taken apart.
+    static func parts(of place: String) -> (entity: String?, member: String?) {
+        let parts = place.split(separator: ".", maxSplits: 1).map(String.init)
+        return (parts.first, parts.count > 1 ? parts[1] : nil)
+    }
+}
+
+/// One finding of a rule at its place, ready to be printed.
+package struct LintFinding: Sendable {
+    package let rule: LintRule
+    package let severity: Finding.Severity
+    /// The version's name; empty for the model as a whole.
+    package let version: String
+    package let entity: String?
+    package let member: String?
+    /// The file; the path of the model if the place has none.
+    package let file: String
+    /// From 1; nil for a file that has no lines, such as a compiled model.
+    package let line: Int?
+    package let message: String
+    package let advice: Remedy
+    /// The element with the correction, to paste; nil if there is none.
+    package let xml: String?
+
+    /// The remedy in the words of the face that runs.
+    package var remedy: String { advice.text() }
+
+    /// `Entity.property`, `Entity`, or the version.
+    package var place: String {
+        let parts = [entity, member].compactMap { $0 }
+        return parts.isEmpty ? version : parts.joined(separator: ".")
+    }
+
+    /// The same for the same finding in a later run, whatever line it is on.
+    package var fingerprint: String {
+        let facts = [rule.code, version, entity ?? "", member ?? "", message]
+        return [UInt8](Digest.sha256(facts.joined(separator: "\u{0}").utf8).prefix(16)).hexadecimal
+    }
+}

@@ -1,0 +1,170 @@
+import MoultBasics
+import MoultModel
+import MoultModelFiles
+import MoultPlan
+
+/// Finds the file and line of what a rule has found; a file is read when the first finding asks for it.
+struct LintPlaces {
+    private let files: [String: String]
+    private let path: String
+    private let declarations: [String: [String: LintDeclaration]]
+    /// Newest first.
+    private let versions: [String]
+    private var trees: [String: ModelTree] = [:]
+
+    /// - Parameters:
+    ///   - path: the model's, for what is in no file.
+    ///   - declarations: in Swift source.
+    init(_ versions: [LintVersion], path: String, declarations: [String: [String: LintDeclaration]] = [:]) {
+        self.path = path
+        self.declarations = declarations
+        self.versions = versions.reversed().map(\.name)
+        files = Dictionary(versions.compactMap { version in version.file.map { (version.name, $0) } }) { $1 }
+    }
+
+    mutating func finding(_ match: LintMatch, of rule: LintRule) -> LintFinding {
+        let file = match.line?.file ?? files[match.version]
+        let declared = file == nil ? declaration(of: match) : nil
+        let element = file.flatMap { tree(of: $0)?.element(match.entity, match.member) }
+        return LintFinding(
+            rule: rule, severity: match.severity ?? rule.severity, version: match.version, entity: match.entity,
+            member: match.member, file: file ?? declared?.file ?? path,
+            line: match.line?.line ?? element?.line ?? declared?.line, message: match.message,
+            advice: match.remedy,
+            xml: match.edit.flatMap { edit in
+                element.flatMap { $0.isEntityOrProperty ? $0.startTag(setting: edit.attributes) : nil }
+            })
+    }
+
+    /// The declaration of the property, otherwise of the class: of the version, otherwise of the newest that has it.
+    private func declaration(of match: LintMatch) -> (file: String, line: Int)? {
+        guard let entity = match.entity else { return nil }
+        let property = match.member.map { String($0.prefix { $0 != "." && $0 != "," }) }
+        let known = ([match.version] + versions).compactMap { declarations[$0]?[entity] }
+        let best = known.first { property == nil || $0.properties[property ?? ""] != nil } ?? known.first
+        return best.map { best in (best.file, property.flatMap { best.properties[$0] } ?? best.line) }
+    }
+
+    private mutating func tree(of file: String) -> ModelTree? {
+        if let tree = trees[file] { return tree }
+        guard file.hasSuffix("/contents"), let tree = try? ModelTree(contentsOf: file) else { return nil }
+        trees[file] = tree
+        return tree
+    }
+}
+
+/// The XML of one version, to look up lines in.
+struct ModelTree {
+    let root: XMLElement
+
+    /// - Throws: what reading the file throws, and `XMLFault`.
+    init(contentsOf file: String) throws {
+        root = try XMLElement.root(of: try POSIXSystem().read(file), limits: .init(depth: 64))
+    }
+
+    /// The element of a property, otherwise of its entity, otherwise of the model.
+    func element(_ entityName: String?, _ member: String?) -> XMLElement? {
+        guard let entityName else {
+            return member.flatMap { name in root.children.first { $0.attribute("name") == name } } ?? root
+        }
+        let named = root.children.filter { $0.attribute("name") == entityName }
+        guard let entity = named.first(where: { $0.name == "entity" }) ?? named.first else { return root }
+        guard let member else { return entity }
+        return entity.member(member) ?? entity
+    }
+}
+
+extension XMLElement {
+    /// The property or index of that name; the constraint over these names, as in `a, b`; the composite of a path.
+    func member(_ name: String) -> XMLElement? {
+        if let named = children.first(where: { $0.attribute("name") == name }) { return named }
+        let constraints = children.filter { $0.name == "uniquenessConstraints" }.flatMap(\.children)
+        if let constraint = constraints.first(where: { $0.constrainedNames.joined(separator: ", ") == name }) {
+            return constraint
+        }
+        let root = name.split(separator: ".").first.map(String.init)
+        return root == name ? nil : children.first { $0.attribute("name") == root }
+    }
+
+    /// The names in a uniqueness constraint.
+    var constrainedNames: [String] { children.compactMap { $0.attribute("value") } }
+
+    var isEntityOrProperty: Bool { ["entity", "attribute", "relationship", "fetchedProperty"].contains(name) }
+
+    /// The start tag with some attributes set or removed, as it can be pasted over the old one.
+    func startTag(setting changes: [(name: String, value: String?)]) -> String {
+        var all = attributes
+        for change in changes {
+            let place = all.firstIndex { $0.name == change.name }
+            switch (place, change.value) {
+            case (let place?, let value?): all[place].value = value
+            case (let place?, nil): all.remove(at: place)
+            case (nil, let value?): all.append((change.name, value))
+            case (nil, nil): break
+            }
+        }
+        let text = all.map { " \($0.name)=\"\($0.value.escapedForXML)\"" }.joined()
+        return "<\(name)\(text)\(children.isEmpty ? "/>" : ">")"
+    }
+}
+
+/// The references that keep a model from being read at all: to a parent, a destination or an inverse that is missing.
+enum BrokenReferences {
+    /// Of all versions whose XML can be read.
+    static func matches(inModelAt path: String) -> [LintMatch] {
+        ModelBundle.xmlFiles(at: path).flatMap { file -> [LintMatch] in
+            guard let tree = try? ModelTree(contentsOf: file.path) else { return [] }
+            return matches(in: tree.root, version: file.name, file: file.path)
+        }
+    }
+
+    private static func matches(in root: XMLElement, version: String, file: String) -> [LintMatch] {
+        let entities = root.children.filter { $0.name == "entity" }
+        let byName = Dictionary(entities.map { ($0.attribute("name") ?? "", $0) }) { first, _ in first }
+        return entities.flatMap { entity -> [LintMatch] in
+            let name = entity.attribute("name") ?? ""
+            var matches: [LintMatch] = []
+            func add(_ element: XMLElement, _ member: String?, _ message: String, _ remedy: Remedy) {
+                var match = LintMatch(version, name, member, message, remedy: remedy)
+                match.line = (file, element.line)
+                matches.append(match)
+            }
+            if let parent = entity.attribute("parentEntity"), !parent.isEmpty, byName[parent] == nil {
+                add(
+                    entity, nil, "The parent entity \(parent) of \(name) is not in the model.",
+                    "Add the entity \(parent), or name another parent in parentEntity.")
+            }
+            for relationship in entity.children where relationship.name == "relationship" {
+                let member = relationship.attribute("name") ?? ""
+                guard let goal = relationship.attribute("destinationEntity"), !goal.isEmpty else { continue }
+                guard let destination = byName[goal] else {
+                    add(
+                        relationship, member, "The destination \(goal) of \(name).\(member) is not in the model.",
+                        "Add the entity \(goal), or name another one in destinationEntity.")
+                    continue
+                }
+                guard let inverse = relationship.attribute("inverseName"), !inverse.isEmpty,
+                    !hasRelationship(inverse, destination, byName)
+                else { continue }
+                add(
+                    relationship, member,
+                    "The inverse \(inverse) of \(name).\(member) is not a relationship of \(goal).",
+                    "Add the relationship \(inverse) to \(goal), or name another one in inverseName.")
+            }
+            return matches
+        }
+    }
+
+    private static func hasRelationship(
+        _ name: String, _ entity: XMLElement, _ byName: [String: XMLElement]
+    ) -> Bool {
+        var (current, seen): (XMLElement?, Set<String>) = (entity, [])
+        while let entity = current, seen.insert(entity.attribute("name") ?? "").inserted {
+            if entity.children.contains(where: { $0.name == "relationship" && $0.attribute("name") == name }) {
+                return true
+            }
+            current = entity.attribute("parentEntity").flatMap { byName[$0] }
+        }
+        return false
+    }
+}

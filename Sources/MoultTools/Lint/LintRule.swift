@@ -1,0 +1,246 @@
+import MoultBasics
+import MoultModel
+import MoultPlan
+
+/// One rule: what it finds, who is affected, what to do, and the function that finds it.
+///
+/// The rules are one table, ``all``. The findings, the help in SARIF, the documentation and the tests come from it.
+package struct LintRule: Sendable {
+    /// A category of rules, by who or what breaks if a finding is ignored.
+    package enum Category: String, Sendable, CaseIterable {
+        case open = "OPEN"
+        case infer = "INFER"
+        case data = "DATA"
+        case sync = "SYNC"
+        case code = "CODE"
+        case shape = "SHAPE"
+    }
+
+    /// A set of rules that applies only to apps that ask for it.
+    package enum Profile: String, Sendable, CaseIterable {
+        case cloudkit
+        case `extension`
+    }
+
+    /// Stable, such as `OPEN001`.
+    package let code: String
+    package let severity: Finding.Severity
+    /// Nil for a rule that applies to every app.
+    package let profile: Profile?
+    /// A noun phrase, such as "Released version edited".
+    package let title: String
+    /// An explanation of what the rule finds and why it matters.
+    package let meaning: String
+    /// The effect that a user of the app would see.
+    package let onDevice: String
+    /// The action to take, in general; each finding says it for its own place.
+    package let remedy: String
+    package let failing: LintExample
+    package let corrected: LintExample
+    let check: Check
+
+    /// A check, by the part of a model that it looks at.
+    enum Check: Sendable {
+        /// The versions of a model as a list.
+        case model(@Sendable (LintSubject) -> [LintMatch])
+        /// One version, by itself.
+        case version(@Sendable (LintVersion) -> [LintMatch])
+        /// A version and the next one.
+        case step(@Sendable (LintStep) -> [LintMatch])
+        /// The model, compared with what was released.
+        case release(@Sendable (LintRelease, LintSubject) -> [LintMatch])
+        /// The plan of an app's own tool, which has found it already.
+        case plan
+    }
+
+    init(
+        _ code: String, _ severity: Finding.Severity, _ title: String, profile: Profile? = nil, meaning: String,
+        onDevice: String, remedy: String, failing: LintExample, corrected: LintExample, check: Check
+    ) {
+        self.code = code
+        self.severity = severity
+        self.title = title
+        self.profile = profile
+        self.meaning = meaning
+        self.onDevice = onDevice
+        self.remedy = remedy
+        self.failing = failing
+        self.corrected = corrected
+        self.check = check
+    }
+
+    package var category: Category {
+        Category.allCases.first { code.hasPrefix($0.rawValue) } ?? .shape
+    }
+
+    /// Whether its findings are losses, which an app can declare.
+    var isOfLoss: Bool { ["DATA001", "DATA002", "DATA003", "DATA004", "DATA005", "DATA012"].contains(code) }
+
+    /// The page of the rule, relative to the folder of the documentation.
+    package var page: String { "Lint/\(code).md" }
+}
+
+extension LintRule {
+    /// Every rule, in the order of the categories and codes.
+    package static let all: [LintRule] = open + infer + data + sync + code + shape
+
+    /// The rule of that code, in any case of letters.
+    package static func named(_ code: String) -> LintRule? {
+        all.first { $0.code == code.uppercased() }
+    }
+}
+
+extension LintRule.Category {
+    /// A sentence that says who or what breaks.
+    package var sentence: String {
+        switch self {
+        case .open: "A store of a released version may no longer open."
+        case .infer: "Moult does not infer the migration between two versions."
+        case .data: "A migration may lose values or rows, or may be refused because of them."
+        case .sync: "Another device, process or app version that shares the data may fail."
+        case .code: "Swift source that uses the model may no longer compile or run."
+        case .shape: "The model itself is wrong, or is likely to cause trouble."
+        }
+    }
+}
+
+/// A small model for the page of a rule: versions as XML, and what was released before.
+package struct LintExample: Sendable {
+    package struct Version: Sendable {
+        package let name: String
+        /// The XML between `<model>` and `</model>`.
+        package let xml: String
+
+        package init(_ name: String, _ xml: String) {
+            self.name = name
+            self.xml = xml
+        }
+
+        /// The whole file.
+        package var contents: String { "<model>\n\(xml)\n</model>\n" }
+    }
+
+    package let versions: [Version]
+    /// The name of the current version; nil for the last.
+    package let current: String?
+    /// The versions as they were when they were released; empty if the rule does not compare.
+    package let released: [Version]
+    /// The name of the version that was current then; nil for the last.
+    package let releasedCurrent: String?
+    /// Source of a SwiftData plan, for a rule about plans; nil for a rule about models.
+    package let swift: String?
+
+    package init(
+        _ versions: [Version], current: String? = nil, released: [Version] = [], releasedCurrent: String? = nil
+    ) {
+        self.versions = versions
+        self.current = current
+        self.released = released
+        self.releasedCurrent = releasedCurrent
+        swift = nil
+    }
+
+    /// The part of a SwiftData plan that a rule is about.
+    package init(swift: String) {
+        (versions, released) = ([], [])
+        (current, releasedCurrent) = (nil, nil)
+        self.swift = swift
+    }
+
+    /// One version.
+    package init(_ xml: String) { self.init([Version("App", xml)]) }
+
+    /// A version and the next one.
+    package init(from older: String, to newer: String) {
+        self.init([Version("App", older), Version("App 2", newer)])
+    }
+}
+
+/// The page of a rule in the documentation, generated from the table.
+package enum LintPage {
+    /// The whole page.
+    package static func markdown(of rule: LintRule) -> String {
+        let profile = rule.profile.map { " Only with the profile `\($0.rawValue)`." } ?? ""
+        return """
+            # \(rule.code): \(rule.title)
+
+            Severity: \(rule.severity.rawValue). \(rule.category.sentence)\(profile)
+
+            \(rule.meaning)
+
+            On a device: \(rule.onDevice)
+            \(plan(rule))
+            ## What to do
+
+            \(rule.remedy)
+
+            ## A \(rule.failing.swift == nil ? "model" : "plan") with this finding
+
+            \(markdown(of: rule.failing))
+
+            ## A \(rule.failing.swift == nil ? "model" : "plan") without it
+
+            \(markdown(of: rule.corrected))
+
+            """
+    }
+
+    /// The findings of a plan with the same sentences and remedies; an empty line if there are none.
+    private static func plan(_ rule: LintRule) -> String {
+        let codes = Finding.codes(ofRule: rule.code).map { "`\($0)`" }
+        guard let last = codes.last else { return "" }
+        let others = codes.dropLast().joined(separator: ", ")
+        return "\nIn a plan, it has the code \(others.isEmpty ? last : "\(others) or \(last)").\n"
+    }
+
+    /// The list of all rules.
+    package static var index: String {
+        let parts = LintRule.Category.allCases.map { category in
+            let rows = LintRule.all.filter { $0.category == category }.map { rule in
+                let profile = rule.profile.map { "`\($0.rawValue)`" } ?? ""
+                return "| [\(rule.code)](\(rule.code).md) | \(rule.title) | \(rule.severity.rawValue) | \(profile) |"
+            }
+            return """
+                ## \(category.rawValue)
+
+                \(category.sentence)
+
+                | rule | title | severity | profile |
+                |---|---|---|---|
+                \(rows.joined(separator: "\n"))
+                """
+        }
+        return """
+            # The rules of lint
+
+            A check of a model applies these rules ([CI](../CI.md)). This page and the pages of the rules are made from the \
+            table of rules in `MoultTools/Lint`.
+
+            \(parts.joined(separator: "\n\n"))
+
+            """
+    }
+
+    private static func markdown(of example: LintExample) -> String {
+        if let swift = example.swift { return "```swift\n\(swift)\n```" }
+        func blocks(_ versions: [LintExample.Version], _ title: (String) -> String) -> [String] {
+            versions.map { version in
+                "\(title(version.name)):\n\n```xml\n\(version.xml.shortened)\n```"
+            }
+        }
+        let released = blocks(example.released) { "`\($0)`, as it was released" }
+        let now = blocks(example.versions) { "`\($0)`\(example.released.isEmpty ? "" : " now")" }
+        let current = example.current.map { ["The current version is `\($0)`."] } ?? []
+        let was = example.releasedCurrent.map { ["The current version was `\($0)` when it was released."] } ?? []
+        return (released + was + now + current).joined(separator: "\n\n")
+    }
+}
+
+extension String {
+    /// A long list of lines with its middle left out.
+    fileprivate var shortened: String {
+        let lines = split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.count > 40 else { return self }
+        return (lines.prefix(4) + ["    …"] + lines.suffix(4)).joined(separator: "\n")
+    }
+}

@@ -1,0 +1,201 @@
+import Moult
+import MoultBasics
+import MoultEngine
+import MoultModel
+import MoultModelFiles
+import MoultPlan
+import MoultStore
+
+/// The subject of the rules: the versions of a model, the steps between them, and what was released.
+package struct LintSubject: Sendable {
+    /// One for each file, oldest first.
+    package let versions: [LintVersion]
+    package let currentName: String?
+    package let steps: [LintStep]
+    package let releases: [LintRelease]
+    /// The findings of the model's reader.
+    package let readerFindings: [Finding]
+    /// The findings of the SwiftData plan of an app's own tool about itself; nil without one.
+    package let planFindings: [Finding]?
+    /// The places where the source of an app's own tool declares its models.
+    let declarations: [String: [String: LintDeclaration]]
+    /// The findings of a plan for a store about its rows; empty without a store.
+    let rowFindings: [Finding]
+
+    /// - Parameters:
+    ///   - registered: mapping models and stages; the rules about inference leave their steps alone.
+    ///   - rows: what is known of the rows of a store.
+    ///   - planFindings: what the plan of an app's own tool has found in itself; nil without one.
+    ///   - declarations: where its source declares each model, by the version's name, then the entity's.
+    /// - Throws: `usage` if an answer fits no question.
+    package init(
+        _ bundle: ModelBundle, answers: Answers = .none, registered: [RegisteredStage] = [],
+        releases: [LintRelease] = [], rows: StoreRows? = nil, planFindings: [Finding]? = nil,
+        declarations: [String: [String: LintDeclaration]] = [:]
+    ) throws(MigrationError) {
+        let versions = bundle.versions.map { LintVersion($0, file: bundle.files[$0.name]) }
+        self.versions = versions
+        self.releases = releases
+        self.planFindings = planFindings
+        self.declarations = declarations
+        rowFindings = rows?.findings ?? []
+        currentName = bundle.currentName
+        // What the lock says is compared by the rules themselves.
+        readerFindings = bundle.findings.filter { !Self.lockCodes.contains($0.code) }
+        let nodes = ModelVersions(bundle)
+        let start = rows.flatMap { nodes.position(named: $0.version) }
+        let migrations = try nodes.steps(answers: answers).enumerated().map { place, step in
+            let (older, newer) = (nodes.versions[place], nodes.versions[place + 1])
+            let isOnTheWay = start.map { place >= $0 } ?? false
+            return LintStep(
+                older: older, newer: newer, diff: step.diff, inferred: step.inferred,
+                isRegistered: registered.contains {
+                    older.names.contains($0.from) && newer.names.contains($0.to)
+                },
+                rows: isOnTheWay ? rows?.counts ?? [:] : [:])
+        }
+        var unnoticed: [LintStep] = []
+        for node in nodes.versions { unnoticed += try LintStep.all(amongNamesakesOf: node) }
+        steps = unnoticed + migrations
+    }
+
+    private static let lockCodes: Set<String> = [
+        "released-version-changed", "released-version-changed-unhashed", "released-version-missing",
+        "version-not-locked", "model-not-locked",
+    ]
+
+    /// Whether a version was released. Another with equal hashes, under another name and with other contents, is not it.
+    func isReleased(_ version: ModelVersion) -> Bool {
+        let checksum = version.hashes.checksum
+        let same = releases.flatMap(\.versions).filter { $0.checksum == checksum }
+        if same.isEmpty || same.contains(where: { version.name == $0.name }) { return !same.isEmpty }
+        let fingerprint = ModelFingerprint(of: version.model).bytes
+        return same.contains { $0.fingerprint == fingerprint }
+    }
+
+    /// The versions that can still be edited, and the newest one in any case.
+    var openVersions: [LintVersion] {
+        guard let newest = versions.last else { return [] }
+        let unreleased = releases.isEmpty ? [] : versions.dropLast().filter { !isReleased($0.version) }
+        return unreleased + [newest]
+    }
+
+    /// The steps to versions that can still be edited.
+    var openSteps: [LintStep] { releases.isEmpty ? steps : steps.filter { !isReleased($0.newer) } }
+}
+
+/// One version of a model, with its file.
+package struct LintVersion: Sendable {
+    package let version: ModelVersion
+    /// The file that it was read from; nil for the model of a program or a store.
+    package let file: String?
+    package let checksum: [UInt8]
+
+    init(_ version: ModelVersion, file: String?) {
+        self.version = version
+        self.file = file
+        checksum = version.hashes.checksum
+    }
+
+    package var name: String { version.name }
+    var model: ManagedObjectModel { version.model }
+}
+
+/// A version and the next one, with what differs and what the planner makes of it.
+package struct LintStep: Sendable {
+    let older: ModelVersion
+    let newer: ModelVersion
+    let diff: ModelDiff
+    let inferred: InferredMapping
+    /// Whether a mapping model or a stage is given for it.
+    let isRegistered: Bool
+    /// The objects of a store that will take this step, by entity; empty without a store.
+    let rows: [String: Int64]
+
+    /// Returns the steps between versions of equal hashes, which no store takes.
+    fileprivate static func all(amongNamesakesOf node: ModelVersion) throws(MigrationError) -> [LintStep] {
+        var steps: [LintStep] = []
+        var chain = node.namesakes + [node]
+        chain.reverse()
+        while let older = chain.popLast(), let newer = chain.last {
+            let correspondence = try Correspondence(from: older, to: newer)
+            steps.append(
+                LintStep(
+                    older: older, newer: newer, diff: ModelDiff(correspondence),
+                    inferred: try InferredMapping(correspondence), isRegistered: false, rows: [:]))
+        }
+        return steps
+    }
+
+    /// The places that a question or a refusal is about, with those that may have been renamed.
+    var openPlaces: Set<String> {
+        let candidates = inferred.questions.flatMap { question in
+            question.candidates.map { question.property == nil ? $0.name : "\(question.entity).\($0.name)" }
+        }
+        return Set(inferred.questions.map(\.place) + inferred.refusals.map(\.place) + candidates)
+    }
+}
+
+/// The rows of a store, as far as the rules ask for them.
+package struct StoreRows: Sendable {
+    /// The name of the store's version.
+    package let version: String
+    /// Objects by entity, without those of sub-entities.
+    package let counts: [String: Int64]
+    /// The findings of a plan about them, such as values that are lost or occur twice; empty if there is no plan yet.
+    package let findings: [Finding]
+
+    package init(version: String, counts: [String: Int64], findings: [Finding] = []) {
+        self.version = version
+        self.counts = counts
+        self.findings = findings
+    }
+}
+
+/// The place where Swift source declares a model.
+package struct LintDeclaration: Sendable {
+    let file: String
+    let line: Int
+    /// The line of each property.
+    let properties: [String: Int]
+
+    package init(file: String, line: Int, properties: [String: Int]) {
+        self.file = file
+        self.line = line
+        self.properties = properties
+    }
+}
+
+extension StoreRows {
+    /// The objects of a store, for the changes that concern them, and what a plan says of their values.
+    ///
+    /// - Parameter context: that of the plan; if there are open questions, there is none.
+    /// - Throws: `storeUnknown` for a store of another app, or of none of the versions.
+    init(ofStore path: String, _ context: StoreSession.Context) throws {
+        let versions = context.versions
+        let (version, counts) = try StoreProbe.read(path) { probe in
+            let snapshot = try StoreSnapshot(probe.connection)
+            let known = Set(versions.versions.flatMap { $0.model.entities.map(\.name) })
+            guard !known.isDisjoint(with: snapshot.hashes.entities.keys) else {
+                throw MigrationError(
+                    .storeUnknown, "The store has none of the model's entities, so it is of another app.", place: path,
+                    remedy: "Name a store of this model.")
+            }
+            let identifiers = snapshot.metadata.versionIdentifiers
+            guard let place = versions.place(of: snapshot.hashes, identifiers: identifiers) else {
+                throw MigrationError.storeUnknown(nearest: versions.nearest(to: snapshot.hashes))
+            }
+            let version = try place.version.held(by: snapshot.hashes)
+            let counts = try snapshot.objectCounts(of: version.model, over: probe.connection)
+            return (version.name, counts.compactMapValues { $0 })
+        }
+        var context = context
+        // A released version that has changed is a finding of its own, and stands in the way of no plan here.
+        context.versions.findings = []
+        let prepared = (try? StoreSession(StoreRequest(path, .plan), context))?.prepared
+        let losses = (try? prepared?.foreseenLosses()) ?? []
+        self.init(
+            version: version, counts: counts,
+            findings: (prepared?.bound?.rowFindings ?? []) + losses.compactMap(\.loss.finding))
+    }
+}

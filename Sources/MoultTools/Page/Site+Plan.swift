@@ -1,0 +1,148 @@
+import Moult
+import MoultBasics
+import MoultEngine
+import MoultModel
+
+extension Site {
+    /// Returns the page that says what a migration to the version aimed at will do.
+    func planPage() async throws -> HTML {
+        let plan: StorePlan
+        do {
+            plan = try await project().plan(for: settings.store, options: options)
+        } catch {
+            return page("Plan", at: .plan, "<h1>Plan</h1>\(errorWords(error))")
+        }
+        guard !plan.isEmpty else {
+            return page(
+                "Plan", at: .plan,
+                "<h1>Plan</h1><p>The store is already of version <bdi>\(plan.to)</bdi>. There is nothing to do.</p>")
+        }
+        let edges: [HTML] = plan.edges.map { edge in
+            let sentences: [HTML] = edge.sentences.map { "<li>\($0)</li>" }
+            return """
+                <h2><bdi>\(edge.from)</bdi> → <bdi>\(edge.to)</bdi></h2><ul>\(sentences)</ul><p>\(edge.undo)</p>
+                """
+        }
+        // Undeclared losses are accepted by confirming them.
+        let refusal: HTML =
+            settings.allowsChanges && plan.canBeConfirmed
+            ? ""
+            : plan.refusal.map {
+                "<div class=\"error\"><p><strong>The migration would be refused.</strong> \($0.message)</p><p>\($0.remedy)</p></div>"
+            } ?? ""
+        let difference = address("/picture.svg", ["kind": "difference", "from": plan.from, "to": plan.to])
+        let hint: HTML = settings.allowsChanges ? "" : readOnlyHint
+        let migrate: HTML =
+            settings.allowsChanges && plan.canBeConfirmed
+            ? "<a class=\"button weighty\" href=\"\(address("/confirm", ["do": "migrate"]))\">Migrate …</a>" : ""
+        return page(
+            "Plan", at: .plan,
+            """
+            <h1>Plan</h1>
+            <p><bdi>\(plan.from)</bdi> → <bdi>\(plan.to)</bdi></p>
+            \(refusal)\(losses(plan))
+            <div class="actions">\(form("/do", ["do": "rehearse"], button: "Rehearse"))\(migrate)</div>\(hint)
+            <p>A rehearsal does everything on a copy and verifies it. The store is not changed.</p>
+            \(edges)
+            \(findings(plan.findings))
+            <h2>Difference</h2>
+            \(figure(difference, "The entities that differ between the two versions. The sentences above say the same."))
+            """)
+    }
+
+    private func losses(_ plan: StorePlan) -> HTML {
+        guard !plan.losses.isEmpty else { return "<p>Nothing is lost.</p>" }
+        let items: [HTML] = plan.losses.map { loss in
+            let count: HTML = loss.count.map { " (\(Quantity.count($0)))" } ?? ""
+            return "<li><bdi>\(loss.place)</bdi>\(count): \(loss.sentence)</li>"
+        }
+        return "<div class=\"warning\"><p><strong>Lost:</strong></p><ul>\(items)</ul></div>"
+    }
+
+    private func findings(_ findings: [Finding]) -> HTML {
+        findings.isEmpty ? "" : "<h2>Findings</h2>\(list(findings))"
+    }
+
+    var readOnlyHint: HTML {
+        "<p class=\"hint\">This page only looks. Start <code>moult browse</code> with <code>--allow-changes</code> to change the store.</p>"
+    }
+
+    // MARK: - Confirmations
+
+    /// Says what an action will replace, and asks.
+    func confirmation(_ request: Request) async throws -> HTML {
+        guard settings.allowsChanges else { return page("Refused", at: nil, "<h1>Refused</h1>\(readOnlyHint)") }
+        let store = settings.store
+        switch request.query["do"] {
+        case "backup":
+            return confirmation(
+                .backUp, title: "Create a backup?", button: "Create backup",
+                """
+                <p>A copy of <code>\(store)</code> (\(try size(of: store))) will be written to \
+                <code>\(try backupFolder())</code>. Nothing is replaced.</p>
+                """)
+        case "restore":
+            let backup = try await backup(named: request.query["name"] ?? "")
+            return confirmation(
+                .restore(backup), title: "Restore this backup?", button: "Restore",
+                """
+                <p><strong><code>\(store)</code> will be replaced</strong> (\(try size(of: store)), \
+                version <bdi>\(try await version())</bdi>) by the backup <code>\(backup.name)</code> of \
+                \(backup.madeAt): version <bdi>\(backup.version)</bdi>, \(Quantity.bytes(Int(backup.bytes))).</p>
+                <p>What the store is now is backed up first.</p>
+                """)
+        case "migrate":
+            let plan = try await project().plan(for: store, options: options)
+            if let refusal = plan.refusal, !plan.canBeConfirmed {
+                throw MigrationError(.usage, refusal.message, remedy: refusal.remedy)
+            }
+            let consent: HTML =
+                plan.losses.isEmpty
+                ? ""
+                : """
+                <p><input type="checkbox" id="accept" name="accept" value="yes" required> \
+                <label for="accept">What is listed above may be lost.</label></p>
+                """
+            return confirmation(
+                .migrate(plan), title: "Migrate the store?", button: "Migrate",
+                """
+                <p><strong><code>\(store)</code> will be replaced</strong> (\(try size(of: store)), version \
+                <bdi>\(plan.from)</bdi>) by the same of version <bdi>\(plan.to)</bdi>. A backup is written to \
+                <code>\(try backupFolder())</code> first.</p>\(losses(plan))
+                """, consent: consent)
+        default:
+            throw MigrationError(.usage, "There is no such action.", remedy: "Go back.")
+        }
+    }
+
+    private func confirmation(
+        _ action: Action, title: String, button: String, _ words: HTML, consent: HTML = ""
+    ) -> HTML {
+        let name = offer(action)
+        return page(
+            title, at: action.tab,
+            """
+            <h1>\(title)</h1>\(words)
+            <div class="actions">\(form("/do", ["do": "confirmed", "offer": name], button: button, isWeighty: true, consent))\
+            <a class="button" href="\(action.tab == .plan ? "/plan" : "/backups")">Cancel</a></div>
+            """)
+    }
+
+    private func size(of path: String) throws -> String {
+        try system.status(of: path).map { Quantity.bytes(Int($0.size)) } ?? "nothing is there now"
+    }
+
+    /// The store's version by its name, as far as it is known.
+    private func version() async throws -> String {
+        (try? await project().status(of: settings.store).version) ?? "unknown"
+    }
+
+    private func backupFolder() throws -> String {
+        try settings.backups ?? Sidecar(of: settings.store, system).backups
+    }
+}
+
+extension StorePlan {
+    /// Whether nothing stands in the way but losses that a person has to accept.
+    fileprivate var canBeConfirmed: Bool { refusal.map { $0.code == .lossNotAccepted } ?? true }
+}

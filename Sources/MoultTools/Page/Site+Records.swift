@@ -1,0 +1,107 @@
+import Moult
+import MoultBasics
+import MoultModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension Site {
+    /// Returns the page with the findings about the store, and with forms to examine it further.
+    func findingsPage() async throws -> HTML {
+        let status = try await project().status(of: settings.store)
+        return page(
+            "Findings", at: .findings,
+            """
+            <h1>Findings</h1>
+            \(list(status.findings))
+            <div class="actions">\(form("/do", ["do": "diagnose"], button: "Examine the store"))\
+            \(form("/do", ["do": "validate"], button: "Read every row"))</div>
+            <p>An examination looks at the files, the programs that have the store open, unfinished runs, pages, free space \
+            and backups. Reading every row finds values, links and tables that contradict the model. Neither changes the \
+            store.</p>
+            """)
+    }
+
+    /// Returns the page with all that was done to the store, the newest first, and with its log.
+    func historyPage() async throws -> HTML {
+        let project = try project()
+        let rows: [HTML] = try await project.history(of: settings.store).reversed().map { run in
+            let losses: [HTML] = run.losses.map { "<li>\($0.sentence)</li>" }
+            let lost: HTML = losses.isEmpty ? "" : "<ul>\(losses)</ul>"
+            return """
+                <th scope="row">\(run.startedAt?.words ?? "")</th><td>\(run.operation.rawValue)</td>\
+                <td>\(run.result.rawValue)\(run.error.map { ": \($0)" } ?? "")\(lost)</td>\
+                <td><bdi>\(run.from)</bdi> → <bdi>\(run.to)</bdi></td><td class="number">\(Quantity.count(run.rows))</td>\
+                <td class="number">\(Quantity.duration(run.duration / .seconds(1)))</td><td>\(run.backup ?? "")</td>
+                """
+        }
+        let runs =
+            rows.isEmpty
+            ? "<p>Nothing was done to the store.</p>"
+            : table("Runs", ["Began", "What", "Result", "Versions", "Rows", "Time", "Backup"], rows)
+        let lines = try await project.log(of: settings.store).suffix(500)
+        let log: HTML =
+            lines.isEmpty
+            ? ""
+            : """
+            <h2>Log</h2><div class="scroll" role="region" aria-label="Log" tabindex="0">\
+            <pre>\(lines.joined(separator: "\n"))</pre></div>
+            """
+        return page("History", at: .history, "<h1>History</h1>\(runs)\(log)")
+    }
+
+    /// The backups, the newest first.
+    func backupsPage() async throws -> HTML {
+        let rows: [HTML] = try await project().backups(of: settings.store, options: options).reversed().map { backup in
+            let restore: HTML =
+                !settings.allowsChanges
+                ? ""
+                : backup.error != nil
+                    ? "<td></td>"
+                    : """
+                    <td><a class="button" href="\(address("/confirm", ["do": "restore", "name": backup.name]))" \
+                    aria-label="Restore \(backup.name)">Restore …</a></td>
+                    """
+            return """
+                <th scope="row"><code>\(backup.name)</code></th><td>\(backup.madeAt)</td>\
+                <td><bdi>\(backup.version)</bdi></td><td class="number">\(Quantity.bytes(Int(backup.bytes)))</td>\
+                <td>\(backup.error?.message ?? backup.reason ?? "")</td>\(restore)
+                """
+        }
+        let heads: [HTML] = ["Name", "Made", "Version", "Size", "For"] + (settings.allowsChanges ? ["Action"] : [])
+        let create: HTML =
+            settings.allowsChanges
+            ? "<p><a class=\"button\" href=\"\(address("/confirm", ["do": "backup"]))\">Create backup …</a></p>"
+            : readOnlyHint
+        return page(
+            "Backups", at: .backups,
+            """
+            <h1>Backups</h1>
+            \(rows.isEmpty ? "<p>There are no backups.</p>" : table("Backups", heads, rows))\(create)
+            """)
+    }
+
+    func backup(named name: String) async throws -> StoreBackup {
+        let backups = try await project().backups(of: settings.store, options: options)
+        guard let backup = backups.last(where: { $0.name == name }) else {
+            throw MigrationError(
+                .backupNotFound, "There is no backup \(name).", remedy: "Load the list of backups again.")
+        }
+        return backup
+    }
+}
+
+extension StoreBackup {
+    var madeAt: String { createdAt.words }
+}
+
+extension Date {
+    /// `2026-01-31 14:05:09 UTC`
+    fileprivate var words: String {
+        let text = formatted(.iso8601.dateSeparator(.dash).dateTimeSeparator(.space))
+        return text.hasSuffix("Z") ? text.dropLast() + " UTC" : text
+    }
+}

@@ -1,0 +1,220 @@
+import Moult
+import MoultBasics
+import MoultModel
+import MoultPlan
+import MoultStore
+
+/// The local page of one store. Requests come one after the other.
+///
+/// A page reads the store through a probe, which must not be opened or closed while a run of this process has the store
+/// open: while a job runs, there is only the page of the job.
+package actor Site {
+    /// The settings of a site: what is shown, and what may be done.
+    package struct Settings: Sendable {
+        package var store: String
+        /// The path of the models; nil for the model inside the store.
+        package var models: String?
+        package var order: [String]?
+        package var answers: String?
+        package var rules: String?
+        package var backups: String?
+        package var allowsChanges = false
+        /// The words of remedies: those of the program that shows the page.
+        package var words: any RemedyWords = SwiftWords()
+
+        package init(store: String) { self.store = store }
+    }
+
+    let settings: Settings
+    private(set) var access: Access
+    private var reading: (probe: StoreProbe, reader: ObjectReader)?
+    private(set) var job: Job?
+    /// The action of the last confirmation, with the name that its form has.
+    private var offer: (name: String, action: Action)?
+    private var pictures: [String: String] = [:]
+    let system = POSIXSystem()
+
+    /// - Parameter host: where the page is: `127.0.0.1:PORT`.
+    package init(_ settings: Settings, host: String) {
+        self.settings = settings
+        access = Access(host: host)
+    }
+
+    /// The address that opens the page, once.
+    package var entrance: String { "http://\(access.host)/?token=\(access.token ?? "")" }
+
+    /// Asks a job to stop and waits for its end.
+    package func finish() async {
+        job?.cancel()
+        await job?.end()
+        close()
+    }
+
+    // MARK: - Requests
+
+    package func respond(to request: Request) async -> Response {
+        await Remedy.$words.withValue(settings.words) { await page(for: request) }
+    }
+
+    private func page(for request: Request) async -> Response {
+        switch access.check(request) {
+        case .granted: break
+        case .welcome(let cookie): return .seeOther("/", cookie: cookie)
+        case .refused(let status, let words):
+            return Response(page("Refused", at: nil, "<h1>Refused</h1><p>\(words)</p>", isBare: true), status: status)
+        }
+        do {
+            return try await route(request)
+        } catch {
+            return Response(page("Error", at: nil, "<h1>This cannot be shown</h1>\(errorWords(error))"), status: 422)
+        }
+    }
+
+    private func route(_ request: Request) async throws -> Response {
+        switch (request.method == "POST", request.path) {
+        case (false, "/style.css"): return Response(200, type: "text/css; charset=utf-8", Self.style)
+        case (false, "/script.js"): return Response(200, type: "text/javascript; charset=utf-8", Self.script)
+        case (false, "/job"): return Response(jobPage())
+        case (false, "/job.json"):
+            return Response(200, type: "application/json", (job?.document ?? .null).compact)
+        case (true, "/cancel"):
+            job?.cancel()
+            return .seeOther("/job")
+        case _ where job?.isRunning == true: return .seeOther("/job")
+        case (true, "/do"): return try await act(request)
+        case (true, _): break
+        case (false, "/"): return Response(try await overview())
+        case (false, "/model"): return Response(try modelPage(request))
+        case (false, "/picture.svg"): return try picture(request)
+        case (false, "/objects"): return Response(try objectsPage(request))
+        case (false, "/object"): return Response(try objectPage(request))
+        case (false, "/links"): return Response(try linksPage(request))
+        case (false, "/plan"): return Response(try await planPage())
+        case (false, "/confirm"): return Response(try await confirmation(request))
+        case (false, "/findings"): return Response(try await findingsPage())
+        case (false, "/history"): return Response(try await historyPage())
+        case (false, "/backups"): return Response(try await backupsPage())
+        default: break
+        }
+        return Response(
+            page("Not found", at: nil, "<h1>Not found</h1><p>There is no page <code>\(request.path)</code>.</p>"),
+            status: 404)
+    }
+
+    // MARK: - The store
+
+    /// The project, read anew for each request: a model may have changed since the last one.
+    func project() throws -> Project {
+        var project: Project
+        do {
+            project = try Project(models: settings.models ?? settings.store, order: settings.order)
+        } catch let error as MigrationError where settings.models == nil && error.code == .modelNotFound {
+            project = try Project(MigrationRegistry { ModelVersions(versions: []) })
+        }
+        if let answers = settings.answers { try project.addAnswers(contentsOf: answers) }
+        if let rules = settings.rules { try project.addRules(contentsOf: rules) }
+        return project
+    }
+
+    var options: RunOptions {
+        var options = RunOptions()
+        options.backupFolder = settings.backups
+        return options
+    }
+
+    /// Reads from the store. `body` is called again if another process wrote meanwhile.
+    func read<Result>(_ body: (ObjectReader) throws -> Result) throws -> Result {
+        for _ in 0..<3 {
+            let (probe, reader) = try opened()
+            let result = Swift.Result { try body(reader) }
+            if probe.way != .immutable || probe.isUndisturbed { return try result.get() }
+        }
+        throw StoreProbe.disturbed(settings.store)
+    }
+
+    /// The probe of the last request, if nobody has written to the store since.
+    private func opened() throws -> (StoreProbe, ObjectReader) {
+        if let reading, reading.probe.isUndisturbed { return reading }
+        close()
+        let probe = try StoreProbe(settings.store)
+        do {
+            let versions = settings.models == nil ? nil : try? project().versions
+            let reader: ObjectReader
+            do {
+                reader = try ObjectReader(probe, versions: versions)
+            } catch let error as MigrationError where error.code == .storeUnknown {
+                reader = try ObjectReader(probe, versions: nil)
+            }
+            reading = (probe, reader)
+            return (probe, reader)
+        } catch {
+            probe.close()
+            throw error
+        }
+    }
+
+    private func close() {
+        reading?.probe.close()
+        reading = nil
+    }
+
+    // MARK: - Work
+
+    func begin(_ job: Job) -> Response {
+        self.job = job
+        return .seeOther("/job")
+    }
+
+    /// Nothing of this process may have the store open while a run changes it.
+    func closeForRun() { close() }
+
+    /// Remembers what a confirmation is about; the name is for its form.
+    func offer(_ action: Action) -> String {
+        let name = system.uniqueName()
+        offer = (name, action)
+        return name
+    }
+
+    /// Takes the action that was confirmed; nil if another confirmation was shown since. It can be taken once.
+    func takeOffer(_ name: String?) -> Action? {
+        guard let offer, offer.name == name else { return nil }
+        self.offer = nil
+        return offer.action
+    }
+
+    // MARK: - Pictures
+
+    /// A picture as SVG; one that was drawn before is kept.
+    func svg(_ diagram: Diagram) throws -> String {
+        let dot = diagram.dot
+        if let known = pictures[dot] { return known }
+        let svg = try Graphviz.svg(diagram)
+        if pictures.count > 20 { pictures = [:] }
+        pictures[dot] = svg
+        return svg
+    }
+}
+
+extension Site.Settings {
+    /// The settings as JSON, which `moult browse` hands to the program that serves the page.
+    package var document: JSONValue {
+        [
+            "store": .string(store), "models": JSONValue(models),
+            "order": order.map { .array($0.map { .string($0) }) } ?? .null,
+            "answers": JSONValue(answers), "rules": JSONValue(rules), "backups": JSONValue(backups),
+            "allowsChanges": .bool(allowsChanges),
+        ]
+    }
+
+    /// Nil for a document that names no store.
+    package init?(_ document: JSONValue) {
+        guard let store = document["store"]?.string else { return nil }
+        self.init(store: store)
+        models = document["models"]?.string
+        order = document["order"]?.array?.compactMap(\.string)
+        answers = document["answers"]?.string
+        rules = document["rules"]?.string
+        backups = document["backups"]?.string
+        allowsChanges = document["allowsChanges"]?.bool ?? false
+    }
+}

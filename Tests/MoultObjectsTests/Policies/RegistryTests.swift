@@ -1,0 +1,8 @@
+import MoultObjects
+import Testing
+
+struct RegistryTests {
+    @Test func `a registry begins without code`() {
+        #expect(MigrationRegistry().steps.isEmpty)
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import MoultModel
+import MoultModelFiles
+import MoultPlan
+import MoultTools
+import TestSupport
+import Testing
+
+/// What a finding tells to do: it can be followed, and leads to no other finding.
+@Suite("Findings and their remedies")
+struct FindingTests {
+    private static func post(_ properties: String...) -> String {
+        "<entity name=\"Post\">\n\(properties.joined(separator: "\n"))\n</entity>"
+    }
+    private static let cloud = Lint(profiles: [.cloudkit])
+
+    @Test func `of two findings at one element, each start tag has the corrections of both`() throws {
+        let older = Self.post("<attribute name=\"note\" optional=\"YES\" attributeType=\"String\"/>")
+        let newer = Self.post(
+            "<attribute name=\"note\" optional=\"YES\" attributeType=\"String\"/>",
+            "<attribute name=\"rating\" attributeType=\"Integer 16\"/>")
+        let model = try ExampleModel(LintExample(from: older, to: newer))
+        let found = try ExampleModel.findings(at: model.path, Self.cloud).filter { $0.member == "rating" }
+        #expect(Set(found.map(\.rule.code)) == ["INFER005", "SYNC002"])
+        for finding in found {
+            let xml = try #require(finding.xml)
+            #expect(xml.contains("defaultValueString=\"0\"") && xml.contains("optional=\"YES\""), "\(xml)")
+        }
+        let corrected = newer.replacing(
+            "<attribute name=\"rating\" attributeType=\"Integer 16\"/>", with: found[0].xml ?? "")
+        let next = try ExampleModel(LintExample(from: older, to: corrected))
+        #expect(try ExampleModel.findings(at: next.path, Self.cloud).allSatisfy { $0.severity == .note })
+    }
+
+    @Test func `the start tag of a finding that is certain does not declare a rename that may be none`() throws {
+        let older = Self.post("<attribute name=\"stars\" attributeType=\"String\" defaultValueString=\"\"/>")
+        let newer = Self.post("<attribute name=\"rating\" attributeType=\"String\"/>")
+        let model = try ExampleModel(LintExample(from: older, to: newer))
+        let found = try ExampleModel.findings(at: model.path, Self.cloud).filter { $0.member == "rating" }
+        let rename = try #require(found.first { $0.rule.code == "INFER001" }?.xml)
+        #expect(rename.contains("elementID=\"stars\"") && rename.contains("optional=\"YES\""), "\(rename)")
+        let cloud = try #require(found.first { $0.rule.code == "SYNC002" }?.xml)
+        #expect(!cloud.contains("elementID"), "\(cloud)")
+    }
+
+    @Test func `a finding of a released version asks for a new version, which has neither it nor an error`() throws {
+        let transformable = "<attribute name=\"tags\" optional=\"YES\" attributeType=\"Transformable\"/>"
+        func authored(_ ordered: String, _ attribute: String) -> String {
+            """
+            <entity name="Post">
+            <relationship name="author" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="User" \
+            inverseName="posts" inverseEntity="User"/>
+            \(attribute)
+            </entity>
+            <entity name="User">
+            <relationship name="posts" optional="YES" toMany="YES"\(ordered) deletionRule="Nullify" \
+            destinationEntity="Post" inverseName="author" inverseEntity="Post"/>
+            </entity>
+            """
+        }
+        let released = LintExample.Version("App", authored(" ordered=\"YES\"", transformable))
+        let same = try ExampleModel.findings(LintExample([released], released: [released]), Self.cloud)
+        let advised = same.filter { ["SYNC005", "SHAPE005"].contains($0.rule.code) }
+        #expect(advised.count == 2)
+        for finding in advised {
+            #expect(finding.remedy.hasPrefix("App is released, so add a new version"), "\(finding.remedy)")
+            #expect(finding.xml == nil)
+        }
+        let secure = transformable.replacing("/>", with: " valueTransformerName=\"NSSecureUnarchiveFromData\"/>")
+        let next = LintExample.Version("App 2", authored("", secure))
+        let found = try ExampleModel.findings(
+            LintExample([released, next], current: "App 2", released: [released]), Self.cloud)
+        #expect(!found.contains { ["SYNC005", "SHAPE005"].contains($0.rule.code) })
+        #expect(!found.contains { $0.severity == .error }, "\(found.map(\.message))")
+    }
+
+    @Test(arguments: [
+        "<attribute name=\"2nd\" optional=\"YES\" attributeType=\"String\"/>",
+        "<attribute name=\"a\" optional=\"YES\"/>",
+        """
+        <fetchedProperty name="own"><fetchRequest name="own" entity="Post" predicateString="title ==="/></fetchedProperty>
+        """,
+    ])
+    func `what the compiler refuses is an error at its line`(property: String) throws {
+        let model = try ExampleModel(LintExample(Self.post(property)))
+        let found = try ExampleModel.findings(at: model.path, Lint()).filter { $0.rule.code == "SHAPE009" }
+        #expect(found.count == 1 && found.first?.line == 3, "\(found.map { "\($0.line ?? 0) \($0.message)" })")
+        #expect(found.first?.severity == .error)
+    }
+
+    @Test func `a reference to nothing is reported by its own rule alone`() throws {
+        let index = "<fetchIndex name=\"i\"><fetchIndexElement property=\"body\" type=\"Binary\"/></fetchIndex>"
+        let model = try ExampleModel(LintExample(Self.post(index)))
+        #expect(try ExampleModel.findings(at: model.path, Lint()).map(\.rule.code) == ["SHAPE002"])
+    }
+
+    private static func owner(_ name: String, _ relationships: String...) -> String {
+        "<entity name=\"\(name)\">\(relationships.joined())</entity>"
+    }
+    private static func cascade(_ name: String, _ destination: String, rule: String = "Cascade") -> String {
+        "<relationship name=\"\(name)\" optional=\"YES\" toMany=\"YES\" deletionRule=\"\(rule)\" destinationEntity=\"\(destination)\"/>"
+    }
+
+    @Test
+    func `a circle of cascades is noted once, also over a sub-entity, and a tree or a broken circle is none`() throws {
+        func circles(_ entities: String...) throws -> [String] {
+            let model = try ExampleModel(LintExample(entities.joined(separator: "\n")))
+            return try ExampleModel.findings(at: model.path, Lint()).filter { $0.rule.code == "SHAPE004" }.map {
+                "\($0.severity.rawValue) \($0.place)"
+            }
+        }
+        let circle = [
+            Self.owner("A", Self.cascade("bs", "B")), Self.owner("B", Self.cascade("cs", "C")),
+            Self.owner("C", Self.cascade("as", "A")),
+        ]
+        #expect(try circles(circle[0], circle[1], circle[2]) == ["note A.bs"])
+        let kind = "<entity name=\"Special\" parentEntity=\"A\"/>"
+        let special = Self.owner("C", Self.cascade("as", "Special"))
+        #expect(try circles(circle[0], kind, circle[1], special) == ["note B.cs"])
+        #expect(try circles(circle[0], circle[1], Self.owner("C", Self.cascade("as", "A", rule: "Nullify"))) == [])
+        #expect(try circles(Self.owner("A", Self.cascade("children", "A"))) == [])
+    }
+}

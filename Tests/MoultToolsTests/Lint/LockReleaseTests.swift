@@ -1,0 +1,90 @@
+import Foundation
+import MoultModel
+import MoultModelFiles
+import MoultTools
+import TestSupport
+import Testing
+
+/// Released versions, read from `moult.lock`.
+@Suite("Lint against a lock")
+struct LockReleaseTests {
+    private static let v1 = LintExample.Version(
+        "App", "<entity name=\"Post\"><attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/></entity>")
+    private static let edited = LintExample.Version(
+        "App", "<entity name=\"Post\"><attribute name=\"title\" attributeType=\"String\"/></entity>")
+    private static let v2 = LintExample.Version(
+        "App 2", "<entity name=\"Post\"><attribute name=\"body\" optional=\"YES\" attributeType=\"String\"/></entity>")
+
+    /// The findings of a model whose lock is next to it.
+    private func codes(_ path: String) throws -> [String] {
+        let bundle = try ModelBundle(contentsOf: path)
+        let lock = try #require(bundle.lock)
+        let release = try #require(LintRelease(lock, of: bundle, place: "moult.lock"))
+        return Lint().findings(in: try LintSubject(bundle, releases: [release]), path: path).map(\.rule.code)
+    }
+
+    private func locked() throws -> (ScratchFolder, model: String) {
+        let folder = try ScratchFolder()
+        let model = folder.path + "/App.xcdatamodeld"
+        try ExampleModel.write([Self.v1], current: nil, to: model)
+        var lock = ModelLock()
+        try lock.pin(try ModelBundle(contentsOf: model))
+        try lock.contents.write(toFile: folder.path + "/moult.lock", atomically: true, encoding: .utf8)
+        return (folder, model)
+    }
+
+    @Test func `an edit of a locked version is an error, and reported once`() throws {
+        let (folder, model) = try locked()
+        defer { withExtendedLifetime(folder) {} }
+        #expect(try codes(model).isEmpty)
+        try ExampleModel.write([Self.edited], current: nil, to: model)
+        #expect(try codes(model) == ["OPEN001"])
+    }
+
+    @Test func `a bundle that was renamed is found under its old name in the lock`() throws {
+        let (folder, model) = try locked()
+        let renamed = folder.path + "/Store.xcdatamodeld"
+        try FileManager.default.moveItem(atPath: model, toPath: renamed)
+        #expect(try codes(renamed).isEmpty)
+        try ExampleModel.write([Self.edited, Self.v2], current: "App 2", to: renamed)
+        #expect(try codes(renamed).contains("OPEN001"))
+    }
+
+    @Test
+    func `the lock knows the current version, so that moving it back or no longer naming it is an error`() throws {
+        let (folder, model) = try locked()
+        try ExampleModel.write([Self.v1, Self.v2], current: "App 2", to: model)
+        var lock = ModelLock()
+        try lock.pin(try ModelBundle(contentsOf: model))
+        #expect(lock.contents.contains("\"current\": {\n    \"App.xcdatamodeld\": \"App 2\"\n  }"), "\(lock.contents)")
+        try lock.contents.write(toFile: folder.path + "/moult.lock", atomically: true, encoding: .utf8)
+        #expect(try !codes(model).contains { $0.hasPrefix("OPEN") })
+        try ExampleModel.write([Self.v1, Self.v2], current: "App", to: model)
+        #expect(try codes(model).contains("OPEN004"))
+        try FileManager.default.removeItem(atPath: model + "/.xccurrentversion")
+        #expect(try codes(model).filter { $0.hasPrefix("OPEN") } == ["OPEN008"])
+        // A bundle that is renamed keeps its current version.
+        try ExampleModel.write([Self.v1, Self.v2], current: "App", to: model)
+        try FileManager.default.moveItem(atPath: model, toPath: folder.path + "/Store.xcdatamodeld")
+        #expect(try codes(folder.path + "/Store.xcdatamodeld").contains("OPEN004"))
+    }
+
+    @Test func `a lock without the current version, as an older Moult wrote it, says nothing of it`() throws {
+        let (folder, model) = try locked()
+        defer { withExtendedLifetime(folder) {} }
+        let path = folder.path + "/moult.lock"
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        let start = try #require(text.range(of: ",\n  \"current\""))
+        try (text[..<start.lowerBound] + "\n}\n").write(toFile: path, atomically: true, encoding: .utf8)
+        try ExampleModel.write([Self.v1, Self.v2], current: "App", to: model)
+        #expect(try codes(model).filter { $0.hasPrefix("OPEN") } == ["OPEN003"])
+    }
+
+    @Test func `a lock that has another model only says nothing of this one`() throws {
+        let (folder, model) = try locked()
+        let copy = folder.path + "/Copy.xcdatamodeld"
+        try FileManager.default.copyItem(atPath: model, toPath: copy)
+        let bundle = try ModelBundle(contentsOf: copy)
+        #expect(LintRelease(try #require(bundle.lock), of: bundle, place: "moult.lock") == nil)
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import MoultTools
+import TestSupport
+import Testing
+
+@Suite("Work from the page")
+struct WorkTests {
+    @Test func `a store is backed up, rehearsed, migrated and restored, each after a confirmation`() async throws {
+        let forum = try ForumStore()
+        let before = try forum.sql(".sha3sum")
+        let visit = try await Visit.begun(forum.settings(allowsChanges: true))
+        #expect(try await visit.get("/").contains("2 versions behind"))
+
+        let backup = try await visit.get("/confirm?do=backup")
+        #expect(backup.contains(forum.path + ".moult/backups") && backup.contains("Nothing is replaced"))
+        #expect(try await visit.press("Create backup", on: backup).contains("was written to"))
+        let backups = try await visit.get("/backups")
+        let name = try #require(backups.firstMatch(of: /<th scope="row"><code>([^<]*)</)?.output.1)
+        #expect(try SQLiteShell.run("\(forum.path).moult/backups/\(name)/forum.sqlite", ".sha3sum").contains(before))
+
+        let plan = try await visit.get("/plan")
+        #expect(plan.contains("Forum 3") && plan.contains("Migrate …"))
+        #expect(try await visit.press("Rehearse", on: plan).contains("Done."))
+        #expect(try forum.sql(".sha3sum") == before)
+
+        let confirmation = try await visit.get("/confirm?do=migrate")
+        #expect(confirmation.contains("<code>\(forum.path)</code> will be replaced"))
+        let migrated = try await visit.press("Migrate", on: confirmation, and: "&accept=yes")
+        #expect(migrated.contains("Done."), "\(migrated)")
+        #expect(try await visit.get("/").contains("of the newest version"))
+        #expect(try forum.sql(".sha3sum") != before)
+        #expect(try await visit.get("/history").contains("<td>migrate</td><td>done</td>"))
+
+        let restore = try await visit.get("/confirm?do=restore&name=\(name)")
+        #expect(restore.contains("<code>\(forum.path)</code> will be replaced") && restore.contains("Forum 3"))
+        #expect(try await visit.press("Restore", on: restore).contains("again"))
+        #expect(try forum.sql(".sha3sum") == before)
+        #expect(try await visit.get("/").contains("2 versions behind"))
+        // A confirmation serves once.
+        #expect(try await visit.press("Restore", on: restore).contains("out of date"))
+        #expect(try forum.sql("PRAGMA integrity_check") == "ok")
+    }
+
+    @Test func `without --allow-changes nothing is offered, and a form that asks for it is refused`() async throws {
+        let forum = try ForumStore()
+        let before = try Data(contentsOf: URL(fileURLWithPath: forum.path))
+        let files = try FileManager.default.contentsOfDirectory(atPath: forum.folder.path)
+        let visit = try await Visit.begun(forum.settings())
+        let plan = try await visit.get("/plan")
+        #expect(!plan.contains("Migrate …") && plan.contains("--allow-changes"))
+        #expect(!(try await visit.get("/backups")).contains("Create backup"))
+        for action in ["backup", "migrate", "restore&name=x"] {
+            #expect(try await visit.get("/confirm?do=\(action)").contains("--allow-changes"))
+        }
+        let token = try #require(plan.firstMatch(of: /name="form" value="([^"]*)"/)?.output.1)
+        let forged = await visit.send("POST", "/do", body: "form=\(token)&do=confirmed&offer=x")
+        #expect(forged.status == 403)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: forum.path)) == before)
+        #expect(try Set(FileManager.default.contentsOfDirectory(atPath: forum.folder.path)) == Set(files))
+    }
+
+    @Test func `a store that has changed since its plan was shown is not migrated`() async throws {
+        let forum = try ForumStore()
+        let visit = try await Visit.begun(forum.settings(allowsChanges: true))
+        let confirmation = try await visit.get("/confirm?do=migrate")
+        _ = try forum.sql("CREATE INDEX app ON ZPOST (ZTEXT)")
+        let before = try forum.sql(".sha3sum")
+        let ended = try await visit.press("Migrate", on: confirmation, and: "&accept=yes")
+        #expect(ended.contains("The store has changed since"), "\(ended)")
+        #expect(try forum.sql(".sha3sum") == before)
+    }
+
+    @Test func `what a migration loses has to be accepted, and is what was listed`() async throws {
+        let forum = try ForumStore()
+        let contents = forum.models + "/Forum 3.xcdatamodel/contents"
+        let model = try String(contentsOfFile: contents, encoding: .utf8)
+        let email = "<attribute name=\"email\" optional=\"YES\" attributeType=\"String\"/>"
+        try #require(model.contains(email))
+        try model.replacing(email, with: "").write(toFile: contents, atomically: true, encoding: .utf8)
+        _ = try forum.sql("UPDATE ZUSER SET ZEMAIL = NULL; UPDATE ZUSER SET ZEMAIL = 'a' WHERE Z_PK <= 3")
+        let visit = try await Visit.begun(forum.settings(allowsChanges: true))
+        let plan = try await visit.get("/plan")
+        #expect(plan.contains("User.email") && plan.contains("Migrate …"))
+        let confirmation = try await visit.get("/confirm?do=migrate")
+        #expect(confirmation.contains("User.email</bdi> (3)") && confirmation.contains("id=\"accept\""))
+        let before = try forum.sql(".sha3sum")
+        let refused = try await visit.press("Migrate", on: confirmation)
+        #expect(refused.contains("nobody has accepted"))
+        #expect(try forum.sql(".sha3sum") == before)
+        let again = try await visit.get("/confirm?do=migrate")
+        _ = try forum.sql("UPDATE ZUSER SET ZEMAIL = 'b' WHERE Z_PK = 4")
+        let changed = try forum.sql(".sha3sum")
+        #expect(try await visit.press("Migrate", on: again, and: "&accept=yes").contains("has changed since"))
+        #expect(try forum.sql(".sha3sum") == changed)
+        let right = try await visit.get("/confirm?do=migrate")
+        #expect(right.contains("User.email</bdi> (4)"))
+        #expect(try await visit.press("Migrate", on: right, and: "&accept=yes").contains("Done."))
+        #expect(try forum.sql("SELECT count(*) FROM pragma_table_info('ZUSER') WHERE name = 'ZEMAIL'") == "0")
+    }
+
+    @Test func `an examination and the reading of every row say what they find`() async throws {
+        let forum = try ForumStore()
+        _ = try forum.sql("UPDATE ZPOST SET ZAUTHOR = 4711 WHERE Z_PK = 2")
+        let visit = try await Visit.begun(forum.settings())
+        let page = try await visit.get("/findings")
+        #expect(try await visit.press("Examine the store", on: page).contains("Done."))
+        let rows = try await visit.press("Read every row", on: page)
+        #expect(rows.contains("Keys: 2"), "\(rows)")
+    }
+}

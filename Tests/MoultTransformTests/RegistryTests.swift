@@ -1,8 +1,0 @@
-import MoultTransform
-import Testing
-
-struct RegistryTests {
-    @Test func `a registry begins without code`() {
-        #expect(MigrationRegistry().steps.isEmpty)
-    }
-}
