@@ -4,5 +4,5 @@
 
 // Foundation has UndoManager on a Mac.
 #if !canImport(Darwin)
-    @_exported import class MoultCoreData.UndoManager
+    @_exported public import class MoultCoreData.UndoManager
 #endif

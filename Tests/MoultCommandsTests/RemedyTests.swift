@@ -98,7 +98,7 @@ struct RemedyTests {
     }
 
     @Test func `what the library's words name is public`() throws {
-        let library = try Self.sources("Moult") + Self.sources("MoultTools")
+        let library = try ["Moult", "MoultCare", "MoultTools"].flatMap(Self.sources)
         func isThere(_ function: Substring, of type: Substring) -> Bool {
             let name = function.prefix { $0 != "(" }
             let labels = function.dropFirst(name.count + 1).dropLast().split(separator: ":").map(String.init)

@@ -39,6 +39,14 @@ struct RepairTests {
         try Self.expectKept(ground, .inputOutputOnce) { $0 > end - 20 }
     }
 
+    @Test(arguments: ["rolled back", "steps with an undo"])
+    func `external data that went with its objects stays gone after a power cut`(_ name: String) throws {
+        let (folder, ground) = try Self.ground(name)
+        defer { withExtendedLifetime(folder) {} }
+        let end = ground.operations.count
+        try Self.expectKept(ground, .powerLoss, seeds: [0, 3]) { $0 > end - 20 }
+    }
+
     @Test func `a rollback that dies before its end lists in the quarantine what it took out of the store`() throws {
         let (folder, ground) = try Self.ground("rolled back to before")
         defer { withExtendedLifetime(folder) {} }

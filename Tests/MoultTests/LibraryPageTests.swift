@@ -1,5 +1,6 @@
 import Foundation
 import Moult
+import MoultCare
 import MoultTools
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Moult
+import MoultCare
 import Synchronization
 import TestSupport
 import Testing

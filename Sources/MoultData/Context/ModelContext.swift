@@ -1,6 +1,6 @@
 import Foundation
 import MoultBasics
-import MoultCoreData
+internal import MoultCoreData
 import MoultModel
 import MoultObjects
 

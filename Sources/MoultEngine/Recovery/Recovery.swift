@@ -206,16 +206,25 @@ package enum Recovery {
         let sidecar = lock.sidecar
         // Whatever has become of the store since the run died: what it names stays.
         let named = try ExternalStorage.names(in: lock.connection)
-        return try journal.droppedFiles.filter { name in
-            guard name.isPlainFileName, !named.contains(name) else { return false }
-            return try system.remove(Path.join(sidecar.externalData, name))
-        }.count
+        return try removeFiles(
+            journal.droppedFiles.filter { $0.isPlainFileName && !named.contains($0) }, sidecar, system)
     }
 
     static func removeNewExternalFiles(_ journal: Journal, _ sidecar: Sidecar, _ system: any System) throws {
-        for name in journal.newExternalFiles where name.isPlainFileName {
-            try system.remove(Path.join(sidecar.externalData, name))
-        }
+        try removeFiles(journal.newExternalFiles.filter(\.isPlainFileName), sidecar, system)
+    }
+
+    /// Removes files of external data for good, before the journal that names them goes: no run would look for them
+    /// afterwards.
+    ///
+    /// - Returns: the number of files that were there.
+    @discardableResult
+    private static func removeFiles(_ names: [String], _ sidecar: Sidecar, _ system: any System) throws -> Int {
+        guard !names.isEmpty, try system.exists(sidecar.externalData) else { return 0 }
+        let removed = try names.filter { try system.remove(Path.join(sidecar.externalData, $0)) }.count
+        // Also those that a process which died has removed.
+        try system.synchronise(sidecar.externalData)
+        return removed
     }
 }
 

@@ -1,5 +1,6 @@
 import Moult
 import MoultBasics
+import MoultCare
 import MoultModel
 import Synchronization
 

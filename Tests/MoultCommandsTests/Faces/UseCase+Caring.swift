@@ -1,6 +1,7 @@
 import Foundation
 import Moult
 import MoultBasics
+import MoultCare
 import MoultModel
 import TestSupport
 import Testing

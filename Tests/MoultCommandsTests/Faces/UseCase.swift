@@ -36,7 +36,7 @@ enum FaceInventory {
     /// Every public function of `Project`, and of its `StoreMirror` as `StoreMirror.name(…)`, read from the source.
     static var calls: Set<String> {
         get throws {
-            let files = try ["Moult", "MoultTools"].flatMap { module in
+            let files = try ["Moult", "MoultCare", "MoultTools"].flatMap { module in
                 let folder = packageRoot.appendingPathComponent("Sources/\(module)").path
                 return try FileManager.default.subpathsOfDirectory(atPath: folder)
                     .filter { $0.hasSuffix(".swift") && ($0.contains("Project") || $0.hasSuffix("StoreMirror.swift")) }

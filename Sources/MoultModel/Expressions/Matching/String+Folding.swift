@@ -1,3 +1,5 @@
+import MoultBasics
+
 @_spi(_Unicode) import Swift
 
 extension String {

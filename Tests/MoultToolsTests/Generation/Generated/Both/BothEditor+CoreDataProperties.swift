@@ -32,3 +32,4 @@ extension BothEditor {
 #endif
 
 }
+

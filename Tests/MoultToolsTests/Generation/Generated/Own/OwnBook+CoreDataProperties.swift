@@ -110,3 +110,4 @@ extension OwnBook {
     }
 
 }
+

@@ -1,4 +1,4 @@
-import Moult
+import MoultBasics
 import MoultModel
 import Testing
 
