@@ -4,24 +4,22 @@ import Foundation
 import PackageDescription
 
 /// A target of Moult's, with the targets it may import; CI fails on an import that is not named here.
-func module(_ name: String, _ dependencies: [String], path: String? = nil) -> Target {
-    .target(name: name, dependencies: dependencies.map { .byName(name: $0) }, path: path)
+func module(_ name: String, _ dependencies: [String], path: String? = nil, exclude: [String] = []) -> Target {
+    .target(name: name, dependencies: dependencies.map { .byName(name: $0) }, path: path, exclude: exclude)
 }
 
-func program(_ name: String, _ dependencies: [String], path: String? = nil, exclude: [String] = []) -> Target {
-    .executableTarget(name: name, dependencies: dependencies.map { .byName(name: $0) }, path: path, exclude: exclude)
+func tests(_ name: String, _ dependencies: [String]) -> Target {
+    .testTarget(name: name, dependencies: dependencies.map { .byName(name: $0) })
 }
 
-func tests(_ name: String, _ dependencies: [String], path: String? = nil) -> Target {
-    .testTarget(name: name, dependencies: dependencies.map { .byName(name: $0) }, path: path)
+/// A folder of names that are the system's on Apple's platforms.
+func systemsNames(_ folder: String) -> [String] {
+    #if os(macOS)
+        return [folder]
+    #else
+        return []
+    #endif
 }
-
-// The rooms below another one, lowest first: what almost every module above them may import.
-let model = ["MoultBasics", "MoultModel", "MoultModelFiles"]
-let store = model + ["MoultSQLite", "MoultPlan", "MoultStore"]
-let engine = store + ["MoultObjects", "MoultEngine"]
-let moult = engine + ["Moult"]
-let tools = moult + ["MoultCare", "MoultTools"]
 
 /// A library of the system. macOS has SQLite, zlib and Expat itself, and SQLite has to be that one: Core Data uses it, and
 /// two in one process break each other's locks. The other two are Homebrew's there.

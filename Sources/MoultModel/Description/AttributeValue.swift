@@ -1,3 +1,5 @@
+import MoultBasics
+
 /// One value of an attribute, as a model's default or a store's row has it. Nil is spelled as Swift's nil.
 public enum AttributeValue: Sendable, Hashable {
     /// Integer 16, 32 and 64.

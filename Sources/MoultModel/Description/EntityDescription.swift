@@ -1,3 +1,5 @@
+import MoultBasics
+
 /// An entity as a model declares it: its own properties only, inherited ones are asked of the model.
 public struct EntityDescription: Sendable, Hashable {
     /// The entity's name, unique in the model.

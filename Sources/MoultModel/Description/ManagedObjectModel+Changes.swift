@@ -1,3 +1,5 @@
+import MoultBasics
+
 /// Reading and changing a model, with Core Data's method names. A model stays valid: a change that would break it
 /// throws.
 extension ManagedObjectModel {

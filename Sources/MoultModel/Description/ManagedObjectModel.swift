@@ -1,3 +1,5 @@
+import MoultBasics
+
 /// One version of a model, as values: every entity with everything the model says about it.
 ///
 /// A `ManagedObjectModel` is whole by construction: its initialiser refuses a parent, destination or inverse

@@ -1,3 +1,5 @@
+import MoultBasics
+
 /// A named subset of a model's entities.
 public struct Configuration: Sendable, Hashable {
     /// The name that a store's description chooses the configuration by.

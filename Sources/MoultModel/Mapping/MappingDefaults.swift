@@ -1,3 +1,5 @@
+import MoultBasics
+
 /// The defaults of a mapping: the rules by which Xcode completes one.
 package struct MappingDefaults: Sendable {
     private let source: ManagedObjectModel

@@ -1,3 +1,5 @@
+import MoultBasics
+
 /// A mapping of one destination property, with the source of its value (`NSPropertyMapping`).
 public struct PropertyMapping: Sendable, Hashable {
     /// The destination's attribute or relationship.

@@ -1,3 +1,5 @@
+import MoultBasics
+
 /// Contents of a store that a migration does not carry into the new version, with their count: objects, values, links,
 /// changes of persistent history, and what an app has put next to Core Data's own tables.
 public struct MigrationLoss: Sendable, Hashable {

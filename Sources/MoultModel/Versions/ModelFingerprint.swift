@@ -1,3 +1,5 @@
+import MoultBasics
+
 /// A SHA-256 of the whole model, including what the version hash leaves out, such as indexes, default values, delete
 /// rules and class names.
 ///

@@ -1,3 +1,5 @@
+import MoultBasics
+
 /// One version of a model with its identity.
 public struct ModelVersion: Sendable, Equatable {
     /// The version's names, the file's stem first; more than one where versions have equal hashes.

@@ -1,3 +1,5 @@
+import MoultBasics
+
 /// The version hashes of a model: what Core Data compares to decide whether a store fits.
 package struct VersionHashes: Sendable, Equatable {
     /// 32 bytes an entity.

@@ -1,3 +1,5 @@
+import MoultBasics
+
 /// One evaluation: what `SELF` and the variables stand for, and where objects have their values.
 struct Evaluation<Objects: ObjectValues> {
     let subject: ExpressionValue

@@ -1,3 +1,5 @@
+import MoultBasics
+
 /// The functions of the format language, by the selectors that Foundation keeps them under.
 package enum ExpressionFunction: Sendable, Hashable {
     case aggregate(Aggregate)

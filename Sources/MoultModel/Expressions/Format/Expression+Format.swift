@@ -1,3 +1,5 @@
+import MoultBasics
+
 extension Expression {
     /// The text that Core Data prints for the expression, which is also what a version hash takes in; it parses back.
     public var format: String {

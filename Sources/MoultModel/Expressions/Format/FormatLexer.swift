@@ -1,3 +1,5 @@
+import MoultBasics
+
 /// Cuts a text of Core Data's format language into words, numbers, strings and signs.
 struct FormatLexer {
     enum Token: Hashable {

@@ -1,3 +1,5 @@
+import MoultBasics
+
 /// A recursive descent. Only what follows tells whether a parenthesis holds a predicate or an expression, so each
 /// level returns either, and the one that needs a certain kind checks.
 struct FormatParser {

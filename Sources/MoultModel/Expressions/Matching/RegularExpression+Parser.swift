@@ -1,3 +1,5 @@
+import MoultBasics
+
 extension RegularExpression {
     /// Reads a pattern: alternatives of sequences of quantified parts.
     struct Parser {

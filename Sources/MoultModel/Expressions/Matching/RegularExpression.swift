@@ -1,3 +1,4 @@
+import MoultBasics
 import Synchronization
 
 /// The right side of `MATCHES`: a regular expression that a text has to fit as a whole.

@@ -1,3 +1,4 @@
+import MoultBasics
 @_spi(_Unicode) import Swift
 
 extension String {

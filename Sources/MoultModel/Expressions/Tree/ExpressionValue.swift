@@ -1,3 +1,5 @@
+import MoultBasics
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else

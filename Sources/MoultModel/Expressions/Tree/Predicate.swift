@@ -1,3 +1,5 @@
+import MoultBasics
+
 /// A predicate of Core Data's format language: partial indexes, fetched properties and fetch requests have one.
 public indirect enum Predicate: Sendable, Hashable {
     /// `TRUEPREDICATE`, `FALSEPREDICATE`
