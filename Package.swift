@@ -4,8 +4,8 @@ import Foundation
 import PackageDescription
 
 /// A target of Moult's, with the targets it may import; CI fails on an import that is not named here.
-func module(_ name: String, _ dependencies: [String], path: String? = nil) -> Target {
-    .target(name: name, dependencies: dependencies.map { .byName(name: $0) }, path: path)
+func module(_ name: String, _ dependencies: [String], path: String? = nil, exclude: [String] = []) -> Target {
+    .target(name: name, dependencies: dependencies.map { .byName(name: $0) }, path: path, exclude: exclude)
 }
 
 func program(_ name: String, _ dependencies: [String], path: String? = nil, exclude: [String] = []) -> Target {
@@ -22,6 +22,15 @@ let store = model + ["MoultSQLite", "MoultPlan", "MoultStore"]
 let engine = store + ["MoultObjects", "MoultEngine"]
 let moult = engine + ["Moult"]
 let tools = moult + ["MoultCare", "MoultTools"]
+
+/// A folder of names that are the system's on Apple's platforms.
+func systemsNames(_ folder: String) -> [String] {
+    #if os(macOS)
+        return [folder]
+    #else
+        return []
+    #endif
+}
 
 /// A library of the system. macOS has SQLite, zlib and Expat itself, and SQLite has to be that one: Core Data uses it, and
 /// two in one process break each other's locks. The other two are Homebrew's there.
@@ -113,9 +122,9 @@ let package = Package(
         module("MoultTools", moult + ["MoultCare", "MoultTesting"]),
         // Faults at every moment of a migration, for Moult's own tests and for its users'.
         module("MoultTesting", engine),
-        module("MoultCoreData", moult + ["MoultCare"]),
-        // Core Data's own names and signatures.
-        module("MoultNSCoreData", ["MoultCoreData", "MoultBasics", "MoultModel", "MoultObjects"]),
+        module("MoultCoreData", moult + ["MoultCare"], exclude: systemsNames("CoreDataNames")),
+        // Core Data's own names alone, of those of MoultCoreData.
+        module("MoultNSCoreData", ["MoultCoreData"]),
         // The macros; a test of the plugin itself would make SwiftPM build every module twice.
         .target(
             name: "MoultDataExpansion",

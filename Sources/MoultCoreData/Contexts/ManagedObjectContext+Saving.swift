@@ -1,4 +1,5 @@
 import Foundation
+import MoultBasics
 import MoultModel
 import MoultObjects
 
@@ -9,18 +10,16 @@ extension ManagedObjectContext {
     ///   merge policy is to say so, `MigrationError` for anything else, also for what went wrong in an assignment that
     ///   could not throw. After any error the changes are still there.
     public func save() throws {
-        try inTurn { graph in
+        try withLock { graph in
             try throwNoted()
-            NotificationCenter.default.post(name: Self.willSaveObjectsNotification, object: face ?? self)
-            let faces = try callWillSave(graph)
-            try validate(faces, graph)
+            NotificationCenter.default.post(name: Self.willSaveObjectsNotification, object: publicContext ?? self)
+            let called = try callWillSave(graph)
+            try validate(called, graph)
             state.withLock { $0.isSaving = true }
             defer { state.withLock { $0.isSaving = false } }
             try graph.save()
-            let kept = keptFaces
-            keptFaces = []
-            for face in kept { face.isKept = false }
-            for face in faces { face.didSave() }
+            releaseKept()
+            for object in called { object.didSave() }
         }
     }
 
@@ -33,29 +32,36 @@ extension ManagedObjectContext {
     }
 
     /// Calls `willSave` of every changed object of a registered class, and of those that it changes in turn.
-    private func callWillSave(_ graph: ObjectContext) throws -> [ManagedObject] {
+    private func callWillSave(_ graph: ObjectContext) throws -> [any PublicObject] {
         let coordinator = try coordinator()
         guard coordinator.classes.isUsed else { return [] }
-        var called: [ObjectIdentifier: ManagedObject] = [:]
+        var called: [ObjectIdentifier: any PublicObject] = [:]
         // A willSave that changes another object for ever would not end.
         for _ in 0..<100 {
             let changed = graph.insertedObjects + graph.updatedObjects + graph.deletedObjects
-            let faces = changed.map { face($0, coordinator) }
-                .filter { type(of: $0) != ManagedObject.self && called[ObjectIdentifier($0)] == nil }
-            if faces.isEmpty { return Array(called.values) }
-            for face in faces {
-                called[ObjectIdentifier(face)] = face
-                face.willSave()
+            let new = changed.compactMap { ofOwnClass($0, coordinator) }.filter { called[ObjectIdentifier($0)] == nil }
+            if new.isEmpty { return Array(called.values) }
+            for object in new {
+                called[ObjectIdentifier(object)] = object
+                object.willSave()
             }
         }
         return Array(called.values)
     }
 
+    /// The public object, made where nobody holds one; nil if its class is none of the application's.
+    private func ofOwnClass(_ object: Object, _ coordinator: PersistentStoreCoordinator) -> (any PublicObject)? {
+        let known = object.publicObject as? any PublicObject
+        let type = known.map { Swift.type(of: $0) } ?? coordinator.classes.type(for: object.entityName)
+        if type == type.base { return nil }
+        return known ?? publicObject(object, coordinator) as? any PublicObject
+    }
+
     /// Asks the application's classes, and where one objects, the model too, so that all failures are told together.
-    private func validate(_ faces: [ManagedObject], _ graph: ObjectContext) throws {
+    private func validate(_ called: [any PublicObject], _ graph: ObjectContext) throws {
         var failures: [ManagedObjectValidationError.Failure] = []
         state.withLock { $0.isSaving = true }
-        graph.withoutNotingReads { for face in faces { failures += face.ownFailures() } }
+        graph.withoutNotingReads { for object in called { failures += object.ownFailures() } }
         state.withLock { $0.isSaving = false }
         guard !failures.isEmpty else { return }
         for object in graph.insertedObjects + graph.updatedObjects {
@@ -66,5 +72,169 @@ extension ManagedObjectContext {
             }
         }
         throw ManagedObjectValidationError(failures: failures)
+    }
+
+    /// `NSManagedObjectContextWillSave`
+    public static let willSaveObjectsNotification = Notification.Name("NSManagedObjectContextWillSaveNotification")
+    /// `NSManagedObjectContextDidSaveObjectIDs`: its `userInfo` has sets of identities under ``NotificationKey``.
+    public static let didSaveObjectIDsNotification = Notification.Name(
+        "NSManagedObjectContextDidSaveObjectIDsNotification")
+
+    /// The keys of a notification. Those of ``ManagedObjectContext/didSaveObjectIDsNotification`` are for a
+    /// `Set<ManagedObjectID>` each.
+    public enum NotificationKey: String, Sendable {
+        case insertedObjects = "inserted"
+        case updatedObjects = "updated"
+        case deletedObjects = "deleted"
+        case refreshedObjects = "refreshed"
+        case invalidatedAllObjects = "invalidatedAll"
+        case insertedObjectIDs = "inserted_objectIDs"
+        case updatedObjectIDs = "updated_objectIDs"
+        case deletedObjectIDs = "deleted_objectIDs"
+    }
+
+    func postDidSave(_ saved: SavedChanges) {
+        NotificationCenter.default.post(
+            name: Self.didSaveObjectIDsNotification, object: publicContext ?? self, userInfo: saved.userInfo)
+    }
+
+    /// Takes in what another context has saved; what was changed here stays, property by property.
+    ///
+    /// - Throws: `usage` for a notification of something else.
+    public func mergeChanges(fromContextDidSave notification: Notification) throws {
+        guard notification.name == Self.didSaveObjectIDsNotification else {
+            throw MigrationError(
+                .usage, "\(notification.name.rawValue) does not say what was saved.",
+                remedy: "Observe ManagedObjectContext.didSaveObjectIDsNotification.")
+        }
+        let saved = try SavedChanges(notification.userInfo ?? [:])
+        try withLock { try $0.merge(saved) }
+    }
+
+    /// Takes in what a batch request, or another process, has changed.
+    ///
+    /// - Parameter changes: sets or arrays of identities under ``NotificationKey``.
+    public static func mergeChanges(
+        fromRemoteContextSave changes: [AnyHashable: Any], into contexts: [ManagedObjectContext]
+    ) throws {
+        let saved = try SavedChanges(changes)
+        for context in contexts { try context.withLock { try $0.merge(saved) } }
+    }
+}
+
+extension SavedChanges {
+    fileprivate typealias Key = ManagedObjectContext.NotificationKey
+
+    fileprivate var userInfo: [AnyHashable: Any] {
+        [
+            Key.insertedObjectIDs.rawValue: inserted, Key.updatedObjectIDs.rawValue: updated,
+            Key.deletedObjectIDs.rawValue: deleted,
+        ]
+    }
+
+    fileprivate init(_ userInfo: [AnyHashable: Any]) throws {
+        self.init(
+            inserted: try Self.identities(userInfo, .insertedObjectIDs),
+            updated: try Self.identities(userInfo, .updatedObjectIDs),
+            deleted: try Self.identities(userInfo, .deletedObjectIDs))
+    }
+
+    private static func identities(_ userInfo: [AnyHashable: Any], _ key: Key) throws -> Set<ObjectID> {
+        switch userInfo[key.rawValue] ?? userInfo[key] {
+        case nil: return []
+        case let set as Set<ObjectID>: return set
+        case let list as [ObjectID]: return Set(list)
+        case let other?:
+            throw MigrationError(
+                .usage, "\(key.rawValue) holds a \(type(of: other)).", place: key.rawValue,
+                remedy: "Give a set or an array of ManagedObjectID.")
+        }
+    }
+}
+
+extension ManagedObjectContext {
+    /// Inserts objects from dictionaries, in one transaction. Where another object has the unique values of one, the merge
+    /// policy decides: what the dictionary names is set of the other, or the dictionary is left out.
+    ///
+    /// - Throws: `unknownKey` for an entity or key that the model has not; `wrongType`; `fetchUnsupported`; `readOnly`.
+    @discardableResult
+    public func execute(_ request: BatchInsertRequest) throws -> BatchResult {
+        try withLock { graph in
+            let ids = try stores(holding: request.entityName).first?.insertAll(
+                request.entityName, request.objects, policy: graph.mergePolicy, author: transactionAuthor,
+                contextName: name)
+            return BatchResult(request.resultType, ids ?? [])
+        }
+    }
+
+    /// Sets properties of all objects that the request finds, in one transaction of each store that holds the entity.
+    ///
+    /// - Throws: as for a ``BatchInsertRequest``.
+    @discardableResult
+    public func execute(_ request: BatchUpdateRequest) throws -> BatchResult {
+        var fetch = ObjectFetch(entityName: request.entityName, predicate: request.predicate?.predicate)
+        fetch.variables = request.predicate?.variables ?? [:]
+        fetch.includesSubentities = request.includesSubentities
+        return BatchResult(request.resultType, try update(fetch, request.changes))
+    }
+
+    /// Deletes all objects that the request finds, in one transaction of each store that holds the entity.
+    ///
+    /// - Throws: as for a ``BatchInsertRequest``.
+    @discardableResult
+    public func execute(_ request: BatchDeleteRequest) throws -> BatchResult {
+        BatchResult(request.resultType, try delete(request.fetch))
+    }
+
+    func update(_ fetch: ObjectFetch, _ changes: [String: MoultModel.Expression]) throws -> [ObjectID] {
+        try withLock { graph in
+            var read = fetch
+            read.columns = changes.map { ObjectFetch.Column($0.key, $0.value) }
+            graph.noteReads(of: read)
+            return try stores(holding: fetch.entityName).flatMap {
+                try $0.updateAll(fetch, set: changes, author: transactionAuthor, contextName: name)
+            }
+        }
+    }
+
+    func delete(_ fetch: ObjectFetch) throws -> [ObjectID] {
+        try withLock { graph in
+            graph.noteReads(of: fetch)
+            return try stores(holding: fetch.entityName).flatMap {
+                try $0.deleteAll(fetch, author: transactionAuthor, contextName: name)
+            }
+        }
+    }
+
+    /// - Throws: `unknownKey` for an entity that the model has not.
+    private func stores(holding entityName: String) throws -> [ObjectStore] {
+        let coordinator = try coordinator()
+        guard coordinator.managedObjectModel.entity(entityName) != nil else {
+            throw MigrationError(
+                .unknownKey, "The model has no entity \(entityName).", place: entityName,
+                remedy: "It has: \(coordinator.managedObjectModel.entities.map(\.name).joined(separator: ", ")).")
+        }
+        let stores = coordinator.objects.stores(holding: entityName)
+        guard !stores.isEmpty else { throw coordinator.objects.noStore(holding: entityName) }
+        return stores
+    }
+}
+
+extension BatchDeleteRequest {
+    fileprivate var fetch: ObjectFetch {
+        var predicate = predicate?.predicate
+        if let objectIDs {
+            let values = objectIDs.map(ExpressionValue.object)
+            predicate = .comparison(.init(.evaluatedObject, .in, .constant(.collection(values))))
+        }
+        var fetch = ObjectFetch(
+            entityName: entityName, predicate: predicate,
+            sort: sortDescriptors.map { .init($0.key, isAscending: $0.ascending, options: $0.options.predicateOptions) }
+        )
+        fetch.variables = self.predicate?.variables ?? [:]
+        fetch.includesSubentities = includesSubentities
+        fetch.limit = fetchLimit
+        fetch.offset = fetchOffset
+        return fetch
     }
 }

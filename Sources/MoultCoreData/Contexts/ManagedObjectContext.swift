@@ -27,31 +27,36 @@ public final class ManagedObjectContext: @unchecked Sendable {
         var coordinator: PersistentStoreCoordinator?
         var parent: ManagedObjectContext?
         var graph: ObjectContext?
-        var mergePolicy = MergePolicy.error
-        var name: String?
-        var transactionAuthor: String?
-        var mergesAutomatically = false
+        var settings = Settings()
         /// The errors met where nothing could be thrown; the next save throws the first of them.
         var notedErrors: [any Error] = []
         var isSaving = false
     }
 
-    /// Another face of this context, which notifications are posted for in its place.
-    package weak var face: AnyObject?
+    /// The settings that the graph has too, once there is one.
+    struct Settings {
+        var mergePolicy = MergePolicy.error
+        var name: String?
+        var transactionAuthor: String?
+        var mergesAutomatically = false
 
-    /// Whether ``changedInEvent`` is kept; set before the context is used.
-    package var tracksEvents = false {
-        didSet { graphIfAny?.tracksEvents = tracksEvents }
+        func apply(to graph: ObjectContext) {
+            graph.mergePolicy = mergePolicy.policy
+            graph.name = name
+            graph.transactionAuthor = transactionAuthor
+            graph.automaticallyMergesChangesFromParent = mergesAutomatically
+        }
     }
+
+    /// The context of Core Data's own names that stands over this one, and whose objects this one's are. Notifications
+    /// are posted for it.
+    weak var publicContext: (any PublicContext)?
 
     /// The undo manager, with the object that registers changes once the context stands on something; used under
     /// ``turn``.
     var registration: (manager: UndoManager, registrar: ContextUndo?)?
-    /// Told of the objects that an undo or redo has changed, each with how.
-    package var didUndo: ([(ManagedObject, ChangeStep.Reversal)]) -> Void = { _ in }
-
-    /// The typed faces of objects with changes, which may carry values of their own; used under ``turn``.
-    var keptFaces: [ManagedObject] = []
+    /// The objects with changes, which may carry values of their own; used under ``turn``.
+    var kept: [any PublicObject] = []
 
     /// A context that is to be given a coordinator or a parent before it is used.
     public init(_ type: ConcurrencyType = .privateQueue) { concurrencyType = type }
@@ -93,15 +98,13 @@ public final class ManagedObjectContext: @unchecked Sendable {
             state.coordinator = coordinator
             state.parent = parent
             state.graph = graph
-            return (state.mergePolicy, state.name, state.transactionAuthor, state.mergesAutomatically)
+            return state.settings
         }
         recordUndo(undoManager)
-        graph?.mergePolicy = settings.0.policy
-        graph?.name = settings.1
-        graph?.transactionAuthor = settings.2
-        graph?.automaticallyMergesChangesFromParent = settings.3
-        graph?.tracksEvents = tracksEvents
-        _ = graph?.observeSaves { [weak self] saved in self?.postDidSave(saved) }
+        guard let graph else { return }
+        settings.apply(to: graph)
+        graph.tracksEvents = publicContext != nil
+        _ = graph.observeSaves { [weak self] saved in self?.postDidSave(saved) }
     }
 
     var graphIfAny: ObjectContext? { state.withLock { $0.graph } }
@@ -121,39 +124,102 @@ public final class ManagedObjectContext: @unchecked Sendable {
 
     // MARK: - Settings
 
+    private func change(_ body: (inout Settings) -> Void, _ apply: (ObjectContext) -> Void) {
+        state.withLock { body(&$0.settings) }
+        if let graph = graphIfAny { apply(graph) }
+    }
+
     /// The policy for conflicts between a save and the present contents of the store.
     public var mergePolicy: MergePolicy {
-        get { state.withLock { $0.mergePolicy } }
-        set {
-            state.withLock { $0.mergePolicy = newValue }
-            graphIfAny?.mergePolicy = newValue.policy
-        }
+        get { state.withLock { $0.settings.mergePolicy } }
+        set { change({ $0.mergePolicy = newValue }, { $0.mergePolicy = newValue.policy }) }
     }
 
     /// The name of the context in persistent history; nil for no name.
     public var name: String? {
-        get { state.withLock { $0.name } }
-        set {
-            state.withLock { $0.name = newValue }
-            graphIfAny?.name = newValue
-        }
+        get { state.withLock { $0.settings.name } }
+        set { change({ $0.name = newValue }, { $0.name = newValue }) }
     }
 
     /// The transaction author that a save records in persistent history.
     public var transactionAuthor: String? {
-        get { state.withLock { $0.transactionAuthor } }
-        set {
-            state.withLock { $0.transactionAuthor = newValue }
-            graphIfAny?.transactionAuthor = newValue
-        }
+        get { state.withLock { $0.settings.transactionAuthor } }
+        set { change({ $0.transactionAuthor = newValue }, { $0.transactionAuthor = newValue }) }
     }
 
     /// Whether saves of other contexts are merged as they happen.
     public var automaticallyMergesChangesFromParent: Bool {
-        get { state.withLock { $0.mergesAutomatically } }
+        get { state.withLock { $0.settings.mergesAutomatically } }
         set {
-            state.withLock { $0.mergesAutomatically = newValue }
-            graphIfAny?.automaticallyMergesChangesFromParent = newValue
+            change({ $0.mergesAutomatically = newValue }, { $0.automaticallyMergesChangesFromParent = newValue })
         }
     }
+}
+
+extension ManagedObjectContext {
+    /// Runs `body` in the context's turn, off the caller's thread. Objects cannot leave it; identities can.
+    public func perform<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async { continuation.resume(with: Swift.Result { try self.performAndWait(body) }) }
+        }
+    }
+
+    /// Runs `body` in the context's turn, later and on another thread.
+    public func perform(_ body: @escaping @Sendable () -> Void) {
+        queue.async { self.performAndWait(body) }
+    }
+
+    /// Runs `body` in the context's turn, on this thread, and returns when it is done. It may be called inside another.
+    public func performAndWait<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+        try turn.withLock(body)
+    }
+
+    /// Registers what changes in this context, so that it can be undone and redone; nil, as at first, for no undo.
+    ///
+    /// A group of changes ends with each ``processPendingChanges()``, with each group that the manager opens or closes,
+    /// and before a save. An undo after a save is a change that the next save writes: an object that was deleted is
+    /// inserted again under its identity. ``rollback()`` and ``reset()`` forget what could be undone.
+    public var undoManager: UndoManager? {
+        get { turn.withLock { registration?.manager } }
+        set { turn.withLock { if registration?.manager !== newValue { recordUndo(newValue) } } }
+    }
+
+    func recordUndo(_ manager: UndoManager?) {
+        turn.withLock {
+            registration?.registrar?.forget()
+            registration = nil
+            guard let manager else { return }
+            let registrar = graphIfAny.map { graph in
+                ContextUndo(graph, manager) { [weak self] result in self?.noteUndo(result) }
+            }
+            registration = (manager, registrar)
+        }
+    }
+
+    private func noteUndo(_ result: Result<[(Object, ChangeStep.Reversal)], any Error>) {
+        switch result {
+        case .success(let changed):
+            guard let publicContext else { return }
+            notingErrors(()) { _ in
+                let live = changed.filter { $0.0.context != nil }
+                publicContext.takeIn(try live.map { (try publicObject($0.0), $0.1) })
+            }
+        case .failure(let error): note(error)
+        }
+    }
+
+    /// Undoes the last group of changes.
+    public func undo() { turn.withLock { undoManager?.undo() } }
+
+    /// Does again what was undone last.
+    public func redo() { turn.withLock { undoManager?.redo() } }
+
+    /// Ends the group that the undo manager opened by itself.
+    package func endUndoEvent() { turn.withLock { registration?.registrar?.endEvent() } }
+}
+
+/// A context with the name and the signatures of Core Data over one without.
+protocol PublicContext: AnyObject {
+    /// Takes down what an undo or redo has changed.
+    func takeIn(_ changed: [(AnyObject, ChangeStep.Reversal)])
 }

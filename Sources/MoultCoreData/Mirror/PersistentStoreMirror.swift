@@ -85,7 +85,9 @@ public struct PersistentStoreMirror: Sendable {
     /// Looking at a store opens and closes its file, at which this process would lose the locks of its connections.
     private static func checkIsClosed(_ url: URL) throws {
         let system = POSIXSystem()
-        guard try system.exists(url.path), OpenStores.shared.contains(try system.resolve(url.path)) else { return }
+        guard try system.exists(url.path), OpenStoreRegistry.shared.contains(try system.resolve(url.path)) else {
+            return
+        }
         throw MigrationError(
             .locked, "This process has the store open.", place: url.path,
             remedy: "Start the mirror before the store is loaded, or remove the store from its coordinator first.")
@@ -168,4 +170,26 @@ public struct PersistentStoreMirror: Sendable {
             return try body(&mirror)
         }
     }
+}
+
+extension PersistentStoreMirror {
+    /// The means by which a mirror knows what was written.
+    public typealias Means = MirrorMeans
+    /// The changes that one sync has made to the store that follows.
+    public typealias Sync = MirrorSync
+    /// The status of a mirror.
+    public typealias Status = MirrorStatus
+    /// The result of the comparison with a fresh migration.
+    public typealias Verification = MirrorVerification
+}
+
+extension MirrorStatus {
+    /// The store that apps write to.
+    public var primaryURL: URL { URL(fileURLWithPath: primary) }
+    /// The store that follows the one at ``primaryURL``.
+    public var replicaURL: URL { URL(fileURLWithPath: replica) }
+    /// The name of the first store's version.
+    public var version: String { from }
+    /// The name of the second store's version.
+    public var mirrorVersion: String { to }
 }

@@ -2,27 +2,25 @@ import Foundation
 import MoultBasics
 import MoultModel
 
-/// Between the value of an attribute and what an application has for it.
-package struct AttributeConversion {
+/// The conversion between the value of an attribute and what an application has for it.
+struct AttributeConversion {
     let type: AttributeType
+    /// The entity; empty where `name` says all.
+    var owner = ""
+    let name: String
+    var transformer: AnyAttributeTransformer?
+    /// Whether decimals are `NSDecimalNumber`, and Foundation's classes are values.
+    var takesFoundationClasses = false
+
     /// `Entity.attribute`
-    let place: String
-    let transformer: AnyAttributeTransformer?
+    private var place: String { owner.isEmpty ? name : "\(owner).\(name)" }
 
-    init(type: AttributeType, place: String, transformer: AnyAttributeTransformer?) {
-        self.type = type
-        self.place = place
-        self.transformer = transformer
-    }
-
-    /// For an attribute without a transformer.
-    package init(type: AttributeType, place: String) { self.init(type: type, place: place, transformer: nil) }
-
-    package func foundation(_ value: AttributeValue) throws -> Any {
+    func foundation(_ value: AttributeValue) throws -> Any {
         switch value {
         case .integer(let number): NSNumber(value: number)
         case .boolean(let flag): NSNumber(value: flag)
         case .double(let number): NSNumber(value: number)
+        case .decimal(let digits) where takesFoundationClasses: NSDecimalNumber(string: digits)
         case .decimal(let digits): Decimal(string: digits) ?? Decimal.nan
         case .string(let text): text
         case .date(let seconds): Date(timeIntervalSinceReferenceDate: seconds)
@@ -35,9 +33,10 @@ package struct AttributeConversion {
     }
 
     /// - Throws: `wrongType`.
-    package func attributeValue(_ value: Any?) throws -> AttributeValue? {
-        guard let value, !(value is NSNull) else { return nil }
-        if let value = value as? AttributeValue { return value.fitted(to: type) }
+    func attributeValue(_ value: Any?) throws -> AttributeValue? {
+        guard let given = value, !(given is NSNull) else { return nil }
+        if let value = given as? AttributeValue { return value.fitted(to: type) }
+        let value = takesFoundationClasses && transformer == nil ? plainValue(given) : given
         if type == .transformable { return try transformed(value) }
         if let value = converted(value) { return value }
         throw MigrationError(
@@ -101,5 +100,105 @@ extension UUID {
     init?(bytes: [UInt8]) {
         guard bytes.count == 16 else { return nil }
         self = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+}
+
+/// The value of an attribute as Core Data gives it.
+func foundationValue(_ value: AttributeValue) -> Any? {
+    try? AttributeConversion(type: .undefined, name: "", takesFoundationClasses: true).foundation(value)
+}
+
+/// - Throws: `wrongType`.
+func attributeValue(_ value: Any, _ type: AttributeType, _ place: String) throws -> AttributeValue? {
+    try AttributeConversion(type: type, name: place, takesFoundationClasses: true).attributeValue(value)
+}
+
+/// Foundation's own classes as the Swift types that a store knows.
+func plainValue(_ value: Any) -> Any {
+    switch value {
+    case let number as NSDecimalNumber: number.decimalValue
+    case let text as NSString: text.substring(from: 0)
+    case let date as NSDate: Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate)
+    case let data as NSData: Data(referencing: data)
+    case let url as NSURL: URL(string: url.absoluteString) as Any? ?? url
+    case let id as NSUUID: UUID(uuidString: id.uuidString) as Any? ?? id
+    default: value
+    }
+}
+
+/// Numbers as a caller may hand them over: any of Swift's, or an `NSNumber`.
+enum NumberReading {
+    /// The whole number; nil for what is none or does not fit.
+    static func integer(_ value: Any) -> Int64? {
+        switch value {
+        case let flag as Bool where type(of: value) == Bool.self: flag ? 1 : 0
+        case let number as any BinaryInteger: Int64(exactly: number)
+        case let number as any BinaryFloatingPoint: Int64(exactly: Double(number))
+        case let number as Decimal: Int64(exactly: number)
+        case let number as NSNumber: Int64(exactly: number.doubleValue).map { _ in number.int64Value }
+        default: nil
+        }
+    }
+
+    static func double(_ value: Any) -> Double? {
+        switch value {
+        case let number as any BinaryFloatingPoint: Double(number)
+        case let number as any BinaryInteger: Double(number)
+        case let number as Decimal: NSDecimalNumber(decimal: number).doubleValue
+        case let number as NSNumber: number.doubleValue
+        default: nil
+        }
+    }
+
+    static func flag(_ value: Any) -> Bool? {
+        if type(of: value) == Bool.self { return value as? Bool }
+        switch integer(value) {
+        case 0: return false
+        case 1: return true
+        default: return nil
+        }
+    }
+}
+
+extension Int64 {
+    /// Nil if the number has a fraction or is too great.
+    fileprivate init?(exactly number: Decimal) {
+        self.init("\(number)")
+    }
+}
+
+extension Decimal {
+    /// The number's exact digits: its `description`, which takes twenty times as long to make.
+    package var digits: String {
+        let number = abs(Double(truncating: significand as NSDecimalNumber))
+        // Every integer below 2^53 is a `Double` without a loss. Zero, NaN and longer numbers are not among them.
+        guard number >= 1, number < 0x1p53 else { return description }
+        var (rest, exponent) = (UInt64(number), exponent)
+        // 16 digits, or 17 with a point, a sign, and as many zeros as the exponent, which is of 8 bits, asks for.
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 160) { bytes in
+            var start = bytes.count
+            func put(_ byte: UInt8) {
+                start -= 1
+                bytes[start] = byte
+            }
+            while exponent > 0 {
+                put(UInt8(ascii: "0"))
+                exponent -= 1
+            }
+            while exponent < 0, rest % 10 == 0 {
+                rest /= 10
+                exponent += 1
+            }
+            while rest > 0 || exponent < 0 {
+                put(UInt8(ascii: "0") + UInt8(rest % 10))
+                rest /= 10
+                exponent += 1
+                guard exponent == 0 else { continue }
+                put(UInt8(ascii: "."))
+                if rest == 0 { put(UInt8(ascii: "0")) }
+            }
+            if isSignMinus { put(UInt8(ascii: "-")) }
+            return String(decoding: bytes[start...], as: UTF8.self)
+        }
     }
 }

@@ -1,26 +1,32 @@
+import Foundation
 import MoultBasics
 import MoultModel
 import Synchronization
 
-/// The classes of the objects of each entity.
+/// The classes of the objects of each entity of a coordinator.
 final class ClassRegistry: Sendable {
     private struct State {
         /// The class of objects whose entity has none.
-        var base: ManagedObject.Type = ManagedObject.self
-        /// As registered, by entity.
-        var registered: [String: ManagedObject.Type] = [:]
-        /// Looked up before: the registered class of the entity or of the nearest one above it.
-        var found: [String: ManagedObject.Type] = [:]
+        var base: any PublicObject.Type = ManagedObject.self
+        /// As registered, or found by the name that an entity gives, by entity.
+        var registered: [String: any PublicObject.Type] = [:]
+        /// Looked up before: the class of the entity or of the nearest one above it.
+        var found: [String: any PublicObject.Type] = [:]
+        /// The modules that were searched for ``found``.
+        var modules: Set<String> = []
     }
 
+    private let model: ManagedObjectModel
     private let state = Mutex(State())
 
-    /// Whether any class but `ManagedObject` is registered.
+    init(_ model: ManagedObjectModel) { self.model = model }
+
+    /// Whether any class but `ManagedObject` may be in use.
     var isUsed: Bool { state.withLock { !$0.registered.isEmpty || $0.base != ManagedObject.self } }
 
     /// - Throws: `unknownKey` if the model has no entity for the class.
-    func register(_ type: ManagedObject.Type, in model: ManagedObjectModel) throws {
-        let name = try entityName(for: type, in: model)
+    func register(_ type: any PublicObject.Type) throws {
+        let name = try entityName(for: type)
         state.withLock { state in
             state.registered[name] = type
             state.found = [:]
@@ -28,7 +34,7 @@ final class ClassRegistry: Sendable {
     }
 
     /// Says which class the objects of entities without a class have.
-    func use(_ base: ManagedObject.Type) {
+    func use(_ base: any PublicObject.Type) {
         state.withLock { state in
             state.base = base
             state.found = [:]
@@ -36,8 +42,9 @@ final class ClassRegistry: Sendable {
     }
 
     /// Registers the class that an entity is first used with; a class that is registered already stays.
-    func registerIfNone(_ type: ManagedObject.Type, entity: String) {
-        guard type != ManagedObject.self else { return }
+    func registerIfNone(_ type: any PublicObject.Type, entity: String) {
+        guard type != type.base else { return }
+        type.noteModule()
         state.withLock { state in
             guard state.registered[entity] == nil else { return }
             state.registered[entity] = type
@@ -45,29 +52,43 @@ final class ClassRegistry: Sendable {
         }
     }
 
-    func type(for entityName: String, in model: ManagedObjectModel) -> ManagedObject.Type {
+    /// The class of the entity, or of the nearest one above it that has one.
+    func type(for entityName: String) -> any PublicObject.Type {
         state.withLock { state in
-            if let type = state.found[entityName] { return type }
+            let modules = state.base.modules
+            if state.modules.count == modules.count, let type = state.found[entityName] { return type }
+            if state.modules.count != modules.count { (state.found, state.modules) = ([:], modules) }
             let lineage = model.entity(entityName).map(model.lineage(of:)) ?? []
-            let registered = state.registered
-            let type = lineage.lazy.compactMap { registered[$0.name] }.first ?? state.base
+            var found: (any PublicObject.Type)?
+            for entity in lineage where found == nil {
+                found = state.registered[entity.name]
+                guard found == nil, let name = entity.managedObjectClassName else { continue }
+                found = state.base.find(name, in: modules)
+                state.registered[entity.name] = found
+            }
+            let type = found ?? state.base
             state.found[entityName] = type
             return type
         }
     }
 
-    /// - Throws: `unknownKey`.
-    func entityName(for type: ManagedObject.Type, in model: ManagedObjectModel) throws -> String {
-        if let name = type.entityName { return name }
-        let own = String(describing: type)
+    /// - Throws: `unknownKey` if the model has no entity for the class.
+    func entityName(for type: any PublicObject.Type) throws -> String {
+        if let name = (type as? ManagedObject.Type)?.entityName { return name }
+        let isFound = type.base != ManagedObject.self
+        if isFound, let known = state.withLock({ $0.registered.first { $0.value == type }?.key }) { return known }
+        let (own, full) = (String(describing: type), String(reflecting: type))
         let named = model.entities.first { entity in
             guard let name = entity.managedObjectClassName else { return false }
-            return name == own || name.hasSuffix("." + own)
+            return name == own || name == full || name.hasSuffix(".\(own)")
         }
-        if let entity = named ?? model.entity(own) { return entity.name }
+        if let entity = named ?? model.entity(own) {
+            if isFound { registerIfNone(type, entity: entity.name) }
+            return entity.name
+        }
+        let remedy = isFound ? "Set managedObjectClassName of its entity" : "Override entityName in the class"
         throw MigrationError(
             .unknownKey, "The model has no entity for the class \(own).", place: own,
-            remedy: "Override entityName in the class; the entities are: "
-                + "\(model.entities.map(\.name).joined(separator: ", ")).")
+            remedy: "\(remedy); the entities are: \(model.entities.map(\.name).joined(separator: ", ")).")
     }
 }

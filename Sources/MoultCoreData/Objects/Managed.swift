@@ -1,3 +1,5 @@
+import Foundation
+
 /// A property of a ``ManagedObject``'s subclass that is kept by the store, under a name of the model: `@NSManaged`.
 ///
 /// A property cannot throw: what cannot be read is empty, and the error is thrown by the context's next save.

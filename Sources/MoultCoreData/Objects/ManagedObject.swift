@@ -1,5 +1,4 @@
 import Foundation
-import MoultBasics
 import MoultModel
 import MoultObjects
 
@@ -18,9 +17,7 @@ open class ManagedObject {
     package let object: Object
     /// The context that made the object; nil once the context is gone. The object does not keep it.
     public private(set) weak var managedObjectContext: ManagedObjectContext?
-    /// Whether the context holds this face because it has changes.
     var isKept = false
-    /// Whether ``awakeFromFetch()`` or ``awakeFromInsert()`` has been called since it was a fault.
     var isAwake = false
 
     /// Called by the context; a subclass that overrides it must call it.
@@ -33,15 +30,15 @@ open class ManagedObject {
     ///
     /// - Throws: `unknownKey` if the model has no entity for this class.
     public convenience init(context: ManagedObjectContext) throws {
-        let handle = try context.inTurn { graph in
+        let handle = try context.withLock { graph in
             let coordinator = try context.coordinator()
-            let name = try coordinator.classes.entityName(for: Self.self, in: coordinator.managedObjectModel)
+            let name = try coordinator.classes.entityName(for: Self.self)
             coordinator.classes.registerIfNone(Self.self, entity: name)
             return ManagedObjectHandle(object: try graph.insert(name), context: context)
         }
         self.init(handle)
         context.turn.withLock {
-            object.face = self
+            object.publicObject = self
             keepWhileChanged()
             awakeFromInsert()
         }
@@ -65,26 +62,13 @@ open class ManagedObject {
     open func prepareForDeletion() {}
 
     /// Checks one value that is to be saved. A subclass throws what is wrong with it; all failures are told together.
-    open func validateValue(_ value: Any?, forKey key: String) throws {
-        guard !isBeingSaved, case .attribute(_, let attribute)? = object.shape[key] else { return }
-        let converted = try conversion(of: attribute, key).attributeValue(value)
-        try publicErrors { try object.validate(converted, for: key) }
-    }
-
+    open func validateValue(_ value: Any?, forKey key: String) throws { try validate(value, key) }
     /// Checks a new object before it is saved.
-    open func validateForInsert() throws {
-        if !isBeingSaved { try publicErrors { try object.validateForInsert() } }
-    }
-
+    open func validateForInsert() throws { try validate { try $0.validateForInsert() } }
     /// Checks a changed object before it is saved.
-    open func validateForUpdate() throws {
-        if !isBeingSaved { try publicErrors { try object.validateForUpdate() } }
-    }
-
+    open func validateForUpdate() throws { try validate { try $0.validateForUpdate() } }
     /// Checks that an object may be deleted.
-    open func validateForDelete() throws {
-        if !isBeingSaved { try publicErrors { try object.validateForDelete() } }
-    }
+    open func validateForDelete() throws { try validate { try $0.validateForDelete() } }
 }
 
 /// The handle from which a context creates a managed object; only the context can make one.
@@ -103,6 +87,41 @@ extension ManagedObject: Hashable {
 extension ManagedObject: CustomStringConvertible {
     /// The object's class and identity.
     public var description: String { "\(type(of: self)) \(objectID)" }
+}
+
+extension ManagedObject: PublicObject {
+    var context: ManagedObjectContext? { managedObjectContext }
+    var storedObject: Object? { object }
+
+    static func make(_ object: Object, in context: ManagedObjectContext) -> AnyObject {
+        Self(ManagedObjectHandle(object: object, context: context))
+    }
+
+    static func group(_ objects: [Object], as form: ObjectGroup, in context: ManagedObjectContext?) throws -> Any {
+        let shown = try context?.publicObjects(objects, as: ManagedObject.self) ?? []
+        return form == .set ? Set(shown) as Any : shown
+    }
+
+    static var base: any PublicObject.Type { ManagedObject.self }
+
+    static var modules: Set<String> { [] }
+    static func noteModule() {}
+    static func find(_ className: String, in modules: Set<String>) -> (any PublicObject.Type)? { nil }
+
+    static func storedObjects(_ value: Any) -> [Object]? {
+        switch value {
+        case let object as ManagedObject: [object.object]
+        case let set as Set<ManagedObject>: set.map(\.object)
+        case let list as [ManagedObject]: list.map(\.object)
+        default: nil
+        }
+    }
+
+    static var takesFoundationClasses: Bool { false }
+
+    static func transformer(_ name: String?, in context: ManagedObjectContext?) -> AnyAttributeTransformer? {
+        name.flatMap { context?.persistentStoreCoordinator?.transformers.transformer(for: $0) }
+    }
 }
 
 // MARK: - State
@@ -126,60 +145,86 @@ extension ManagedObject {
     /// Returns the values that were set since the last save and differ from it, as ``value(forKey:)`` gives them. Nil
     /// values are `NSNull`.
     public func changedValues() throws -> [String: Any] {
-        try publicErrors { try publicValues(try object.changedValues()) }
+        try publicErrors { try read(try object.changedValues(), of: object) }
     }
 
     /// Returns the values that the store holds of these properties, of all by default; empty for a new object. Nil
     /// values are `NSNull`.
     public func committedValues(forKeys keys: [String]? = nil) throws -> [String: Any] {
-        try publicErrors { try publicValues(try object.committedValues(keys)) }
+        try publicErrors { try read(try object.committedValues(keys), of: object) }
+    }
+}
+
+// MARK: - Values
+
+extension ManagedObject {
+    /// The value under a name of the model: numbers as `NSNumber` (so `as? Int`, `as? Bool`, `as? Double` work as in
+    /// Core Data), `Decimal`, `String`, `Date`, `Data`, `UUID`, `URL`; a `ManagedObject`; a `Set` of them, an array for
+    /// an ordered relationship and a fetched property; a dictionary for a composite attribute.
+    ///
+    /// - Throws: `unknownKey`; `objectGone` (133000) where the object's row is gone.
+    public func value(forKey key: String) throws -> Any? { try access { try read(key, of: object) } }
+
+    /// Sets a value by a name of the model: any of Swift's numbers, an `NSNumber`, and what ``value(forKey:)`` gives.
+    ///
+    /// - Throws: `unknownKey`, `wrongType`, `objectGone`.
+    public func setValue(_ value: Any?, forKey key: String) throws { try change { try write(value, key, of: $0) } }
+
+    /// The value that a key path leads to, through to-one and to-many relationships and operators such as `@count`.
+    public func value(forKeyPath keyPath: String) throws -> Any? {
+        try access { try read(keyPath: keyPath, of: object) }
     }
 
-    /// Returns the earlier values of the properties that have changed since the context's last event. Nil values are
-    /// `NSNull`.
-    package func valuesBeforeEvent() throws -> [String: Any] {
-        try publicErrors { try publicValues(try object.valuesBeforeEvent()) }
+    /// As ``value(forKey:)`` and ``setValue(_:forKey:)``. What cannot be read is nil; what goes wrong is thrown by the
+    /// context's next save.
+    public subscript(key: String) -> Any? {
+        get { noting(nil) { try value(forKey: key) } }
+        set { noting(()) { try setValue(newValue, forKey: key) } }
     }
 
-    private var isBeingSaved: Bool { managedObjectContext?.state.withLock { $0.isSaving } ?? false }
-
-    /// Has the context hold this face until the next save, for it may have values of its own.
-    func keepWhileChanged() {
-        guard !isKept, let context = managedObjectContext else { return }
-        isKept = true
-        isAwake = true
-        context.turn.withLock { context.keptFaces.append(self) }
+    /// A value by its name and type: `object["title", as: String?.self]`. Errors are noted as above; what is missing is
+    /// the type's empty value.
+    public subscript<Value: ManagedProperty>(key: String, as type: Value.Type) -> Value {
+        get { noting(Value.missing) { try Value.read(key, of: self) } }
+        set { noting(()) { try Value.write(newValue, key, of: self) } }
     }
 
-    /// Returns the validation failures that the class reports for the current values.
-    func ownFailures() -> [ManagedObjectValidationError.Failure] {
-        var failures: [ManagedObjectValidationError.Failure] = []
-        func check(_ key: String, _ body: () throws -> Void) {
-            do {
-                try body()
-            } catch let error as ManagedObjectValidationError {
-                failures += error.failures
-            } catch {
-                failures.append(.init(error, of: self, key: key))
-            }
+    /// The same as ``value(forKey:)``: there are no accessors to pass by, as there are in Core Data.
+    public func primitiveValue(forKey key: String) throws -> Any? { try value(forKey: key) }
+    /// The same as ``setValue(_:forKey:)``: there are no accessors to pass by, as there are in Core Data.
+    public func setPrimitiveValue(_ value: Any?, forKey key: String) throws { try setValue(value, forKey: key) }
+
+    /// The identities of a relationship's destinations, none of which is read.
+    public func objectIDs(forRelationshipNamed key: String) throws -> [ManagedObjectID] {
+        try access { try objectIDs(key, of: object) }
+    }
+
+    /// The destinations of a to-many relationship, to be changed one by one.
+    public func mutableSetValue(forKey key: String) -> MutableObjectSet { MutableObjectSet(self, key) }
+
+    /// The destinations of an ordered relationship, to be changed one by one.
+    public func mutableOrderedSetValue(forKey key: String) -> MutableObjectList { MutableObjectList(self, key) }
+
+    // MARK: - For the module
+
+    /// Runs what changes the object.
+    func change(_ body: (Object) throws -> Void) throws {
+        keepWhileChanged()
+        try access { try body(object) }
+    }
+
+    /// Notes an error that cannot be thrown here for the next save.
+    func noting<Result>(_ fallback: @autoclosure () -> Result, _ body: () throws -> Result) -> Result {
+        do {
+            return try body()
+        } catch {
+            managedObjectContext?.note(error)
+            return fallback()
         }
-        if isDeleted {
-            check("") { try validateForDelete() }
-            return failures
-        }
-        for property in object.shape.properties {
-            check(property.name) {
-                let value: Any?
-                do { value = try self.value(forKey: property.name) } catch let error as MigrationError
-                    where error.code == .dataConflict
-                {
-                    // What the attribute cannot be is the store's affair until another value is set.
-                    return
-                }
-                try validateValue(value, forKey: property.name)
-            }
-        }
-        check("") { isInserted ? try validateForInsert() : try validateForUpdate() }
-        return failures
+    }
+
+    /// Another object of the same context.
+    func shown(_ other: Object) throws -> ManagedObject {
+        try liveContext(object).publicObject(other, as: ManagedObject.self)
     }
 }

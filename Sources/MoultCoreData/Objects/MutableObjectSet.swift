@@ -1,3 +1,4 @@
+import Foundation
 import MoultModel
 import MoultObjects
 
@@ -84,12 +85,5 @@ public struct MutableObjectList: RandomAccessCollection {
     /// Moves one destination; `target` counts without it.
     public func move(from source: Int, to target: Int) throws {
         try owner.change { try $0.move(in: key, from: source, to: target) }
-    }
-}
-
-extension ManagedObject {
-    fileprivate func change(_ body: (Object) throws -> Void) throws {
-        keepWhileChanged()
-        try access { try body(object) }
     }
 }

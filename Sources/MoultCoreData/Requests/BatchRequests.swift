@@ -3,10 +3,18 @@ import MoultModel
 
 /// The kind of result that a batch request gives back, with Core Data's names (`NSBatchUpdateRequestResultType` and its
 /// like).
-public enum BatchRequestResultType: Sendable {
-    case statusOnly
-    case objectIDs
-    case count
+public enum BatchRequestResultType: UInt, Sendable {
+    case statusOnly = 0
+    case objectIDs, count
+
+    /// The result of a request in Core Data's form: `true`, the identities, or their number.
+    static func result(_ type: UInt, _ ids: [ManagedObjectID]) -> Any {
+        switch Self(rawValue: type) {
+        case .objectIDs: ids
+        case .count: ids.count
+        case .statusOnly, nil: true
+        }
+    }
 }
 
 /// The result of a batch request. Contexts do not see its changes by themselves: merge ``objectIDs``, or refresh.

@@ -1,3 +1,4 @@
+import Foundation
 import MoultModel
 import MoultObjects
 
@@ -86,7 +87,7 @@ extension Int: FetchRequestResult {
 public struct ExpressionDescription: Sendable, Hashable, ExpressibleByStringLiteral {
     /// The key that the value has in a dictionary of the results.
     public let name: String
-    let expression: Expression
+    let expression: MoultModel.Expression
 
     /// - Parameter expression: in Core Data's format language.
     /// - Throws: `invalidPredicate`, with the place in the text, where it does not parse.
@@ -128,5 +129,116 @@ extension FetchRequest {
         fetch.groupBy = propertiesToGroupBy
         fetch.having = havingPredicate?.predicate
         return fetch
+    }
+}
+
+/// A condition in Core Data's format language: `NSPredicate`. Foundation has a `Predicate` and an `NSPredicate` of its
+/// own on Linux, the latter without a format, hence the name.
+public struct FetchPredicate: Sendable, Hashable {
+    let predicate: MoultModel.Predicate
+    let variables: [String: ExpressionValue]
+
+    /// - Parameter arguments: one for each `%@` (any value, `ManagedObject`s and collections too), `%K` (a key path), `%d`
+    ///   and so on.
+    /// - Throws: `invalidPredicate`, with the place in the text, where it does not parse or arguments are missing.
+    public init(format: String, _ arguments: Any?...) throws {
+        try self.init(format: format, argumentArray: arguments)
+    }
+
+    /// A predicate whose arguments are in an array.
+    ///
+    /// - Throws: `invalidPredicate`, as ``init(format:_:)``.
+    public init(format: String, argumentArray arguments: [Any?]) throws {
+        predicate = try Predicate(parsing: format, arguments: try arguments.map(FormatArgument.init(any:)))
+        variables = [:]
+    }
+
+    /// One that always holds, or never.
+    public init(value: Bool) { self.init(.constant(value)) }
+
+    init(_ predicate: MoultModel.Predicate, variables: [String: ExpressionValue] = [:]) {
+        self.predicate = predicate
+        self.variables = variables
+    }
+
+    /// As text, which parses back.
+    public var predicateFormat: String { predicate.format }
+
+    /// The predicate with values for its variables (`$name`).
+    ///
+    /// - Throws: `usage` for a value that no predicate can hold.
+    public func withSubstitutionVariables(_ values: [String: Any?]) throws -> FetchPredicate {
+        let values = try values.mapValues { try ExpressionValue(any: $0) }
+        return FetchPredicate(predicate, variables: variables.merging(values) { _, new in new })
+    }
+
+    /// Whether it holds for an object, unsaved changes included.
+    public func evaluate(with object: ManagedObject) throws -> Bool {
+        try object.access {
+            guard let context = object.managedObjectContext else { return false }
+            return try context.graph().holds(predicate, variables: variables, for: object.object)
+        }
+    }
+}
+
+// MARK: - Compound predicates
+
+extension FetchPredicate {
+    /// A predicate that holds where all of these do; an empty list always holds.
+    public static func and(_ predicates: [FetchPredicate]) -> FetchPredicate {
+        FetchPredicate(.and(predicates.map(\.predicate)), variables: joined(predicates))
+    }
+
+    /// A predicate that holds where one of these does at least; an empty list never holds.
+    public static func or(_ predicates: [FetchPredicate]) -> FetchPredicate {
+        FetchPredicate(.or(predicates.map(\.predicate)), variables: joined(predicates))
+    }
+
+    /// A predicate that holds where the other does not.
+    public static func not(_ predicate: FetchPredicate) -> FetchPredicate {
+        FetchPredicate(.not(predicate.predicate), variables: predicate.variables)
+    }
+
+    /// A predicate that holds where both do.
+    public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate { .and([left, right]) }
+    /// A predicate that holds where one of the two does at least.
+    public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate { .or([left, right]) }
+    /// A predicate that holds where the other does not.
+    public static prefix func ! (predicate: FetchPredicate) -> FetchPredicate { .not(predicate) }
+
+    private static func joined(_ predicates: [FetchPredicate]) -> [String: ExpressionValue] {
+        predicates.reduce(into: [:]) { $0.merge($1.variables) { first, _ in first } }
+    }
+}
+
+/// One term of an order: `NSSortDescriptor`. Foundation has a `SortDescriptor` of its own, hence the name.
+public struct FetchSortDescriptor: Sendable, Hashable {
+    /// A property, or a key path through to-one relationships.
+    public var key: String
+    /// Whether the least value comes first.
+    public var ascending: Bool
+    /// The options of the comparison of texts.
+    public var options: Options
+
+    /// A term of an order by a key, ascending unless told otherwise.
+    public init(key: String, ascending: Bool = true, options: Options = []) {
+        self.key = key
+        self.ascending = ascending
+        self.options = options
+    }
+
+    /// The options of the comparison of two texts, as `[cd]` gives them in a predicate.
+    public struct Options: OptionSet, Sendable, Hashable {
+        /// The bits of the options, with the numbers of `NSComparisonPredicate.Options`.
+        public let rawValue: Int
+        /// Options of these bits.
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        /// Upper and lower case count as the same.
+        public static let caseInsensitive = Options(rawValue: 1)
+        /// Letters with and without marks, such as accents, count as the same.
+        public static let diacriticInsensitive = Options(rawValue: 2)
+
+        var predicateOptions: MoultModel.Predicate.Options { .init(rawValue: rawValue) }
     }
 }

@@ -25,11 +25,9 @@ public final class PersistentStore: @unchecked Sendable {
     let options: StoreOptions
     /// Used under the coordinator's lock only.
     package let store: ObjectStore
-    private let entry: Mutex<OpenStores.Entry?>
+    private let entry: Mutex<OpenStoreRegistry.Entry?>
 
-    init(
-        _ store: ObjectStore, url: URL?, type: StoreType, configuration: String?, options: StoreOptions
-    ) {
+    init(_ store: ObjectStore, url: URL?, type: StoreType, configuration: String?, options: StoreOptions) {
         self.store = store
         self.url = url
         self.type = type
@@ -38,7 +36,7 @@ public final class PersistentStore: @unchecked Sendable {
         isReadOnly = store.isReadOnly
         self.options = options
         entry = Mutex(nil)
-        if !store.path.isEmpty { entry.withLock { $0 = OpenStores.Entry(store.path, self) } }
+        if !store.path.isEmpty { entry.withLock { $0 = OpenStoreRegistry.Entry(store.path, self) } }
     }
 
     /// Whether the store can be closed without a loss; false while it is being opened.
@@ -56,5 +54,47 @@ public final class PersistentStore: @unchecked Sendable {
     package func close() {
         store.close()
         entry.withLock { $0 = nil }
+    }
+}
+
+/// The files that this process has open as stores.
+///
+/// A probe opens and closes a store's files, at which this process would lose the locks that its connections to the
+/// same store have: so what is open here is never probed.
+final class OpenStoreRegistry: Sendable {
+    static let shared = OpenStoreRegistry()
+
+    private struct Holder: @unchecked Sendable { weak var store: PersistentStore? }
+
+    private let holders = Mutex<[String: [ObjectIdentifier: Holder]]>([:])
+
+    func contains(_ path: String) -> Bool { holders.withLock { $0[path] != nil } }
+
+    /// Closes a store that is about to be migrated, wherever this process has it open.
+    ///
+    /// - Returns: false, with the store open as it was, where unsaved changes would be lost.
+    func retire(_ path: String) -> Bool {
+        let open = holders.withLock { $0[path]?.values.compactMap(\.store) ?? [] }
+        guard open.allSatisfy(\.canRetire) else { return false }
+        return open.allSatisfy { $0.retire() } && !contains(path)
+    }
+
+    /// One store's entry; gone with it.
+    final class Entry: Sendable {
+        private let path: String
+
+        init(_ path: String, _ store: PersistentStore) {
+            self.path = path
+            let id = ObjectIdentifier(self)
+            OpenStoreRegistry.shared.holders.withLock { $0[path, default: [:]][id] = Holder(store: store) }
+        }
+
+        deinit {
+            let id = ObjectIdentifier(self)
+            OpenStoreRegistry.shared.holders.withLock { holders in
+                holders[path]?[id] = nil
+                if holders[path]?.isEmpty ?? false { holders[path] = nil }
+            }
+        }
     }
 }

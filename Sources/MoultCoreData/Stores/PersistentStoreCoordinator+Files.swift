@@ -2,6 +2,7 @@ import Foundation
 import MoultBasics
 import MoultEngine
 import MoultModel
+import MoultObjects
 import MoultSQLite
 import MoultStore
 
@@ -53,7 +54,7 @@ extension PersistentStoreCoordinator {
     /// Whether this process has the store open.
     package static func isOpen(_ url: URL) throws -> Bool {
         let system = POSIXSystem()
-        return try system.exists(url.path) && OpenStores.shared.contains(try system.resolve(url.path))
+        return try system.exists(url.path) && OpenStoreRegistry.shared.contains(try system.resolve(url.path))
     }
 
     /// - Throws: `usage` for a store that is open in this process.
@@ -63,7 +64,7 @@ extension PersistentStoreCoordinator {
     }
 
     static func checkIsNotOpen(_ path: String) throws {
-        guard OpenStores.shared.contains(path) else { return }
+        guard OpenStoreRegistry.shared.contains(path) else { return }
         throw MigrationError(
             .usage, "The store is open in this process.", place: path,
             remedy: "Remove it from its coordinator first.")
@@ -120,12 +121,145 @@ extension PersistentStoreCoordinator {
         return try objects.lock.withLock {
             try Self.checkIsFree(url)
             try store.store.copy(to: url.path)
-            let opening = StoreOpening(
+            let loader = StoreLoader(
                 model: managedObjectModel, versions: modelVersions, url: url, type: .sqlite,
                 configuration: store.configurationName, options: options)
-            let copy = try opening.open()
+            let copy = try loader.open()
             try replace(store, by: copy)
             return copy
         }
     }
+
+    /// The metadata of a store that need not be open: looked at without changing a byte.
+    ///
+    /// - Throws: `fileNotFound`, `notAStore`, `metadataInvalid`.
+    public static func metadataForPersistentStore(
+        type: PersistentStore.StoreType = .sqlite, at url: URL
+    ) throws -> [String: Any] {
+        try storedMetadata(at: url).dictionary
+    }
+
+    private static func storedMetadata(at url: URL) throws -> StoreMetadata {
+        let system = POSIXSystem()
+        guard try system.exists(url.path), OpenStoreRegistry.shared.contains(try system.resolve(url.path)) else {
+            return try StoreProbe.read(url.path) { try StoreMetadata(from: $0.connection) }
+        }
+        let connection = try Connection(try system.resolve(url.path), mode: .readOnly, busyTimeout: 5_000)
+        defer { connection.close() }
+        return try StoreMetadata(from: connection)
+    }
+
+    /// Writes the application's own entries into the metadata of a store that need not be open.
+    ///
+    /// - Throws: `usage` for a change of Core Data's own entries; `fileNotFound`, `notAStore`; `locked`.
+    public static func setMetadata(_ metadata: [String: Any]?, at url: URL) throws {
+        // Says what is wrong with a file that is no store before anything opens it for writing.
+        _ = try storedMetadata(at: url)
+        let connection = try Connection(try POSIXSystem().resolve(url.path), mode: .readWrite, busyTimeout: 5_000)
+        defer { connection.close() }
+        try connection.transaction {
+            var stored = try StoreMetadata(from: connection)
+            try stored.setApplicationEntries(of: metadata ?? [:])
+            try stored.write(to: connection)
+        }
+    }
+
+    /// The metadata of an open store.
+    public func metadata(for store: PersistentStore) throws -> [String: Any] {
+        try objects.lock.withLock { try store.store.metadata().dictionary }
+    }
+
+    /// Writes the application's own entries into the metadata of an open store, at once.
+    ///
+    /// - Throws: `usage` for a change of Core Data's own entries, `readOnly`.
+    public func setMetadata(_ metadata: [String: Any]?, for store: PersistentStore) throws {
+        try objects.lock.withLock {
+            try store.store.writing {
+                var stored = try store.store.metadata()
+                try stored.setApplicationEntries(of: metadata ?? [:])
+                let entries = stored.applicationEntries
+                try store.store.updateMetadata { $0 = entries }
+            }
+        }
+    }
+}
+
+extension StoreMetadata {
+    /// The metadata as Core Data hands it out.
+    var dictionary: [String: Any] {
+        var result = entries.mapValues(\.foundation)
+        result[StoreMetadataKey.storeUUID] = uuid
+        return result
+    }
+
+    /// Takes over what an application may change: every entry but Core Data's own, which must stay as they are.
+    ///
+    /// - Throws: `usage` for a change of Core Data's own entries and for a value that no property list can hold.
+    mutating func setApplicationEntries(of dictionary: [String: Any]) throws {
+        var changed = entries.filter { Key.all.contains($0.key) }
+        for (key, value) in dictionary where key != StoreMetadataKey.storeUUID {
+            let list = try PropertyList(foundation: value, place: key)
+            guard changed[key] == nil || changed[key] == list, !Key.all.contains(key) || changed[key] != nil else {
+                throw MigrationError(
+                    .usage, "The metadata's \(key) belongs to Core Data and cannot be set.", place: key,
+                    remedy: "Use a key of your own.")
+            }
+            changed[key] = list
+        }
+        entries = changed
+    }
+}
+
+extension PropertyList {
+    /// As Foundation has it: `Bool`, `Int`, `Double`, `Date`, `Data`, `String`, arrays and dictionaries.
+    var foundation: Any {
+        switch self {
+        case .null: NSNull()
+        case .boolean(let flag): flag
+        case .integer(let number): Int(number)
+        case .unsignedInteger(let number): number
+        case .real(let number): number
+        case .date(let seconds): Date(timeIntervalSinceReferenceDate: seconds)
+        case .data(let bytes): Data(bytes)
+        case .string(let text): text
+        case .array(let elements): elements.map(\.foundation)
+        case .dictionary(let entries): entries.mapValues(\.foundation)
+        case .uid(let index): index
+        }
+    }
+
+    /// - Throws: `usage` for what no property list can hold.
+    init(foundation value: Any, place: String) throws {
+        switch value {
+        case let text as String: self = .string(text)
+        case let data as Data: self = .data([UInt8](data))
+        case let date as Date: self = .date(date.timeIntervalSinceReferenceDate)
+        case let flag as Bool where type(of: value) == Bool.self: self = .boolean(flag)
+        case let elements as [Any]: self = .array(try elements.map { try PropertyList(foundation: $0, place: place) })
+        case let entries as [String: Any]:
+            self = .dictionary(try entries.mapValues { try PropertyList(foundation: $0, place: place) })
+        default:
+            if let number = NumberReading.integer(value) {
+                self = .integer(number)
+            } else if let number = NumberReading.double(value) {
+                self = .real(number)
+            } else {
+                throw MigrationError(
+                    .usage, "A \(type(of: value)) cannot be stored in a store's metadata.", place: place,
+                    remedy: "Give texts, numbers, dates, data, and arrays and dictionaries of them.")
+            }
+        }
+    }
+}
+
+/// The keys of a store's metadata, as Core Data spells them; any other key is the application's own.
+public enum StoreMetadataKey {
+    /// `NSStoreTypeKey`
+    public static let storeType = "NSStoreType"
+    /// `NSStoreUUIDKey`
+    public static let storeUUID = "NSStoreUUID"
+    /// `NSStoreModelVersionHashesKey`: `[String: Data]`.
+    public static let modelVersionHashes = "NSStoreModelVersionHashes"
+    /// `NSStoreModelVersionIdentifiersKey`: `[String]`.
+    public static let modelVersionIdentifiers = "NSStoreModelVersionIdentifiers"
 }

@@ -1,4 +1,6 @@
 import Foundation
+import Moult
+import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultStore
@@ -11,14 +13,12 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
     /// The model of every store that is open here.
     public let managedObjectModel: ManagedObjectModel
     package let objects: ObjectCoordinator
-    /// Another face of this coordinator.
-    package weak var face: AnyObject?
-    let classes = ClassRegistry()
+    /// The coordinator of Core Data's own names that stands over this one.
+    weak var publicCoordinator: AnyObject?
+    let classes: ClassRegistry
     let transformers = TransformerRegistry()
     /// The versions found next to the model, for stores that are behind.
     let modelVersions: ModelVersions?
-    /// The versions that were found next to the model.
-    package var versionsOfModel: ModelVersions? { modelVersions }
     private let stores = Mutex<[PersistentStore]>([])
 
     /// - Parameter versions: the versions of the model, oldest first, that stores may be of. A store of none of them is
@@ -27,11 +27,13 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
         self.managedObjectModel = managedObjectModel
         modelVersions = versions
         objects = ObjectCoordinator(model: managedObjectModel)
+        classes = ClassRegistry(managedObjectModel)
     }
 
     /// A coordinator over stores that another user has open: a migration, while an app's code runs.
     init(over objects: ObjectCoordinator) throws {
         managedObjectModel = objects.model
+        classes = ClassRegistry(objects.model)
         modelVersions = nil
         self.objects = objects
         let options = try StoreOptions(nil)
@@ -65,10 +67,10 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
         type: PersistentStore.StoreType = .sqlite, configuration: String? = nil, at url: URL?,
         options: [String: any Sendable]? = nil
     ) throws -> PersistentStore {
-        let opening = StoreOpening(
+        let loader = StoreLoader(
             model: managedObjectModel, versions: modelVersions, url: url, type: type, configuration: configuration,
             options: try StoreOptions(options))
-        return try add(opening)
+        return try add(loader)
     }
 
     /// Opens the store that a description is of, and calls `completion` exactly once: before it returns, or later on
@@ -101,15 +103,15 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
     @discardableResult
     func add(_ description: PersistentStoreDescription) throws -> PersistentStore {
         defer { description.endMigrationUpdates() }
-        return try add(StoreOpening(description, model: managedObjectModel, versions: modelVersions))
+        return try add(StoreLoader(description, model: managedObjectModel, versions: modelVersions))
     }
 
-    private func add(_ opening: StoreOpening) throws -> PersistentStore {
-        let store = try opening.open()
+    private func add(_ loader: StoreLoader) throws -> PersistentStore {
+        let store = try loader.open()
         try objects.add(store.store)
         stores.withLock { $0.append(store) }
         do {
-            if let task = opening.migration.afterMigration { try runTask(task, on: store) }
+            if let task = loader.migration.afterMigration { try runTask(task, on: store) }
         } catch {
             try remove(store)
             throw error
@@ -173,14 +175,79 @@ public final class PersistentStoreCoordinator: @unchecked Sendable {
     ///
     /// - Throws: `unknownKey` if the model has no entity for the class.
     public func register(_ classes: ManagedObject.Type...) throws {
-        for type in classes { try self.classes.register(type, in: managedObjectModel) }
+        for type in classes { try self.classes.register(type) }
     }
-
-    /// Says which class the objects of entities without a registered class have.
-    package func useForAllObjects(_ type: ManagedObject.Type) { classes.use(type) }
 
     /// Says how the values of transformable attributes with that `valueTransformerName` are kept.
     public func setTransformer(_ transformer: some AttributeTransformer, forName name: String) {
         transformers.set(transformer, for: name)
+    }
+}
+
+extension PersistentStoreCoordinator {
+    /// Does everything that deferred migrations have left in the open stores: `finishDeferredLightweightMigration()`.
+    ///
+    /// Which stores have something left, their metadata say under
+    /// ``PersistentStoreOption/deferredLightweightMigration``. The stores are closed in the meantime and opened again,
+    /// so contexts wait; the objects that they have stay valid. A store is backed up before values leave it for good.
+    ///
+    /// - Parameter onProgress: told often, on this thread, how far the work on one store is; of several, on each in
+    ///   turn.
+    /// - Throws: `locked` if another process has a store open, `insufficientStorage`; what was done stays done.
+    public func finishDeferredLightweightMigration(
+        onProgress: @escaping @Sendable (MigrationProgress) -> Void = { _ in }
+    ) throws {
+        for store in persistentStores where try isPending(store) { try finish(store, .all, onProgress) }
+    }
+
+    /// Does the next task that a deferred migration has left, if there is one.
+    ///
+    /// To be called again and again, such as in a background task, until no store's metadata have
+    /// ``PersistentStoreOption/deferredLightweightMigration``; between two calls everything is whole.
+    ///
+    /// - Parameter onProgress: told often, on this thread, how far this task is.
+    /// - Throws: as above.
+    public func finishDeferredLightweightMigrationTask(
+        onProgress: @escaping @Sendable (MigrationProgress) -> Void = { _ in }
+    ) throws {
+        guard let store = try persistentStores.first(where: isPending) else { return }
+        try finish(store, .one, onProgress)
+    }
+
+    private func isPending(_ store: PersistentStore) throws -> Bool {
+        guard store.type == .sqlite, !store.isReadOnly else { return false }
+        return try objects.lock.withLock { try store.store.metadata().hasDeferredWork }
+    }
+
+    /// Contexts find the store's place taken by one that was opened again, whatever became of the work.
+    private func finish(
+        _ store: PersistentStore, _ limit: DeferredLimit, _ onProgress: @escaping @Sendable (MigrationProgress) -> Void
+    ) throws {
+        guard let url = store.url else { return }
+        try objects.lock.withLock {
+            try objects.remove(store.store)
+            store.close()
+            let result = Result {
+                var options = RunOptions()
+                options.patience = .milliseconds(max(store.options.busyTimeout, 0))
+                _ = try options.migrator().finishDeferred(
+                    url.path, versions: modelVersions, limit,
+                    MigrationObserver(telling: onProgress, isCancelled: { false }))
+            }
+            try reopen(store, at: url)
+            try result.get()
+        }
+    }
+
+    private func reopen(_ store: PersistentStore, at url: URL) throws {
+        let opened = try ObjectStore(
+            url.path, model: managedObjectModel, configuration: store.configurationName,
+            busyTimeout: store.options.busyTimeout)
+        try opened.configure(store.options)
+        try objects.add(opened)
+        exchange(
+            store,
+            for: PersistentStore(
+                opened, url: url, type: store.type, configuration: store.configurationName, options: store.options))
     }
 }

@@ -19,7 +19,7 @@ struct StoreCopy {
 
     func run() throws {
         let connection: Connection
-        if OpenStores.shared.contains(source) {
+        if OpenStoreRegistry.shared.contains(source) {
             connection = try Connection(source, mode: .readOnly, busyTimeout: 5_000)
         } else {
             let probe = try StoreProbe(source)

@@ -1,6 +1,56 @@
+import Foundation
 import Moult
 import MoultBasics
 import MoultModel
+import MoultObjects
+
+/// The keys of a store's options, as Core Data spells them. A key that is not among ``all`` is an error when the store
+/// is opened, never ignored.
+public enum PersistentStoreOption {
+    /// `Bool`; a description's default is true, a coordinator's false.
+    public static let migratePersistentStoresAutomatically = "NSMigratePersistentStoresAutomaticallyOption"
+    /// `Bool`; a description's default is true, a coordinator's false.
+    public static let inferMappingModelAutomatically = "NSInferMappingModelAutomaticallyOption"
+    /// `Bool`
+    public static let readOnly = "NSReadOnlyPersistentStoreOption"
+    /// Seconds to wait for another process that writes.
+    public static let timeout = "NSPersistentStoreTimeoutOption"
+    /// `[String: String]`, by the names of SQLite's pragmas.
+    public static let sqlitePragmas = "NSSQLitePragmasOption"
+    /// `Bool`: run `ANALYZE` when the store is opened.
+    public static let sqliteAnalyze = "NSSQLiteAnalyzeOption"
+    /// `Bool`: rebuild the file when the store is opened, to free unused space.
+    public static let sqliteManualVacuum = "NSSQLiteManualVacuumOption"
+    /// `Bool`: make a new store with the tables of persistent history.
+    public static let historyTracking = "NSPersistentHistoryTrackingKey"
+    /// `Bool`: let ``PersistentStoreCoordinator/destroyPersistentStore(at:type:options:)`` remove what is no store.
+    public static let forceDestroy = "NSPersistentStoreForceDestroyOption"
+
+    /// A ``StagedMigrationManager``: the stages by which the store is migrated.
+    public static let stagedMigrationManager = "NSPersistentStoreStagedMigrationManagerOptionKey"
+
+    /// `Bool`: migrate at once what touches no row, and put the rest off (`PersistentStoreCoordinator`'s
+    /// `finishDeferredLightweightMigration()`). In a store's metadata the same key says that work is pending.
+    public static let deferredLightweightMigration = "NSPersistentStoreDeferredLightweightMigrationOptionKey"
+
+    /// `Bool`: make, and migrate to, a model whose version hashes are Moult's best guess, because no store of Apple's
+    /// shows the form of an attribute (`AttributeDescription.uncertainty`). Core Data may refuse to open the store.
+    public static let allowsUncertainVersionHashes = "MoultAllowsUncertainVersionHashesOption"
+
+    /// `[String]`: losses that a migration may bring, as ``AcceptedLosses`` names them. Core Data ignores the key.
+    public static let acceptedLosses = "MoultAcceptedLossesOption"
+
+    /// `Bool`: migrate a store that is mirrored to CloudKit. Moult renumbers the mirror's records where it has to, and
+    /// leaves them otherwise as they are. Core Data ignores the key.
+    public static let allowsCloudKitMigration = "MoultAllowsCloudKitMigrationOption"
+
+    /// Every key there is.
+    public static let all = [
+        migratePersistentStoresAutomatically, inferMappingModelAutomatically, readOnly, timeout, sqlitePragmas,
+        sqliteAnalyze, sqliteManualVacuum, historyTracking, forceDestroy, stagedMigrationManager,
+        deferredLightweightMigration, allowsUncertainVersionHashes, acceptedLosses, allowsCloudKitMigration,
+    ]
+}
 
 /// Options that have been read and found good.
 package struct StoreOptions: Sendable {
@@ -74,5 +124,85 @@ package struct StoreOptions: Sendable {
         MigrationError(
             .usage, "The option \(key) is \(value), which is not \(wanted).", place: key, remedy: "Set it to \(wanted)."
         )
+    }
+}
+
+/// The pragmas that may be set for a store: those that change how SQLite works and never what the store holds.
+enum StorePragma {
+    static let all = [
+        "cache_size", "journal_mode", "journal_size_limit", "mmap_size", "secure_delete", "synchronous", "temp_store",
+        "wal_autocheckpoint",
+    ]
+
+    /// - Throws: `usage` for another pragma, naming these, and for a value that is no word or number.
+    static func check(_ name: String, _ value: any Sendable) throws -> (name: String, value: String) {
+        let name = name.lowercased()
+        guard all.contains(name) else {
+            throw MigrationError(
+                .usage, "The pragma \(name) cannot be set for a store.", place: name,
+                remedy: "The pragmas are: \(all.joined(separator: ", ")).")
+        }
+        let text = (value as? String) ?? "\(value)"
+        let isPlain = text.utf8.allSatisfy { byte in
+            (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte) || byte == 45
+        }
+        guard !text.isEmpty, isPlain else {
+            throw MigrationError(
+                .usage, "The pragma \(name) cannot be \"\(text)\".", place: name,
+                remedy: "Give a word or a whole number, such as WAL or -2000.")
+        }
+        return (name, text)
+    }
+}
+
+extension ObjectStore {
+    /// Does what the options ask of SQLite when a store is opened.
+    func configure(_ options: StoreOptions) throws {
+        for pragma in options.pragmas { try setPragma(pragma.name, pragma.value) }
+        guard !isReadOnly else { return }
+        if options.vacuums { try vacuum() }
+        if options.analyzes { try analyze() }
+    }
+
+    /// Copies the store to a path where there is none; the copy has the same identity.
+    func copy(to destination: String) throws {
+        try withConnection { try StoreCopy(from: path, to: destination, exists: false).copy(from: $0) }
+    }
+}
+
+/// The words of remedies for what has a ``PersistentStoreDescription``, or options by key.
+package struct DescriptionWords: RemedyWords {
+    package init() {}
+
+    package func text(_ action: Remedy.Action) -> String { SwiftWords().text(action) }
+
+    package func text(_ setting: Remedy.Setting) -> String {
+        switch setting {
+        case .experimental: "the store's option \(PersistentStoreOption.allowsUncertainVersionHashes)"
+        case .deferred: "the store's option \(PersistentStoreOption.deferredLightweightMigration)"
+        case .stopAtEachVersion: "stopsAtEachVersion of the description"
+        case .again: "a higher maximumMigrationAttempts of the description"
+        default: SwiftWords().text(setting)
+        }
+    }
+
+    package func text(_ permission: Remedy.Permission) -> String {
+        switch permission {
+        case .cloudKit: "set the store's option \(PersistentStoreOption.allowsCloudKitMigration) to true"
+        case .configuration(let name): "set configuration of the description to \(name)"
+        case .losses(let places):
+            "If the store is another app's, open one of your own. Otherwise add the version of the model that the store is "
+                + "of, or accept the loss: acceptedLosses = \(places.swiftLiteral) of the description, or the store's "
+                + "option \(PersistentStoreOption.acceptedLosses) with the same value."
+        case .loss, .code: SwiftWords().text(permission)
+        }
+    }
+
+    package func remedy(for code: MigrationError.Code) -> Remedy? {
+        code == .question
+            ? """
+            Set renaming identifiers in the model. Or answer each question: migrationAnswers of the description is JSON such \
+            as {"format": 1, "answers": [ANSWER, …]}, with an answer that is given above.
+            """ : nil
     }
 }

@@ -111,13 +111,13 @@ struct ContainerStores {
         do {
             let parts = parts
             let opener = try opener(parts)
-            let openings = try configurations.enumerated().compactMap { number, given -> StoreOpening? in
+            let openings = try configurations.enumerated().compactMap { number, given -> StoreLoader? in
                 guard let one = given as? ModelConfiguration, !one.isStoredInMemoryOnly else { return nil }
                 return try opener.opening(
                     at: one.url, configuration: parts.isEmpty ? nil : partName(number), isReadOnly: !one.allowsSave,
                     one.run)
             }
-            return try StoreOpening.migrate(openings, within: budget)
+            return try StoreLoader.migrate(openings, within: budget)
         } catch let error as MigrationError {
             throw SwiftDataError(opening: error)
         }

@@ -103,7 +103,7 @@ extension ModelGraph {
 
     func rollback() {
         for object in objects.insertedObjects {
-            guard let model = object.face as? any PersistentModel,
+            guard let model = object.publicObject as? any PersistentModel,
                 let backing = model.persistentBackingData as? ObjectBacking,
                 let binding = try? stack.binding(object.entityName)
             else { continue }

@@ -21,7 +21,7 @@ extension ModelGraph {
     func checkedModel<Model: PersistentModel>(for object: Object, as type: Model.Type) throws -> Model? {
         let binding = try binding(object.entityName)
         try check(object, binding)
-        if let face = object.face { return face as? Model }
+        if let face = object.publicObject { return face as? Model }
         return binding.type == type ? newModel(for: object, type) : newModel(for: object, binding.type) as? Model
     }
 

@@ -46,14 +46,14 @@ final class ModelGraph {
 
     /// The model that shows an object: the one that somebody has, or a new one.
     func model(for object: Object) throws -> any PersistentModel {
-        if let face = object.face as? any PersistentModel { return face }
+        if let face = object.publicObject as? any PersistentModel { return face }
         return newModel(for: object, try binding(object.entityName).type)
     }
 
     /// A model for an object that none shows.
     func newModel<Model: PersistentModel>(for object: Object, _ type: Model.Type) -> Model {
         let model = type.init(backingData: ObjectBacking(object, self))
-        object.face = model
+        object.publicObject = model
         return model
     }
 
@@ -67,7 +67,7 @@ final class ModelGraph {
 
     /// As ``model(for:)``, where the class is known; nil for an object of another.
     func model<Model: PersistentModel>(for object: Object, as type: Model.Type) throws -> Model? {
-        if let face = object.face { return face as? Model }
+        if let face = object.publicObject { return face as? Model }
         return try model(for: object) as? Model
     }
 
@@ -75,7 +75,7 @@ final class ModelGraph {
 
     /// Tells those who observe a model of a change that nobody made through it.
     private static func noteChange(of object: Object, _ position: Int?) {
-        guard let model = object.face as? any PersistentModel,
+        guard let model = object.publicObject as? any PersistentModel,
             let backing = model.persistentBackingData as? ObjectBacking,
             let binding = try? backing.graph.stack.binding(object.entityName)
         else { return }
@@ -93,14 +93,15 @@ final class ModelGraph {
     /// A new object's values go to the one that has its unique values; its model shows that one from now on, next to the
     /// model that does already.
     private func upsert(_ new: Object, _ kept: Object) {
-        guard let model = new.face as? any PersistentModel, let backing = model.persistentBackingData as? ObjectBacking,
+        guard let model = new.publicObject as? any PersistentModel,
+            let backing = model.persistentBackingData as? ObjectBacking,
             let binding = try? binding(kept.entityName)
         else { return }
         let models = backing.models
-        new.face = nil
-        if kept.face == nil, type(of: model) == binding.type {
+        new.publicObject = nil
+        if kept.publicObject == nil, type(of: model) == binding.type {
             model.persistentBackingData = ObjectBacking(kept, self)
-            kept.face = model
+            kept.publicObject = model
         }
         guard let first = try? self.model(for: kept) else { return }
         for model in models { ObjectBacking.show(model, next: first) }
@@ -178,7 +179,7 @@ extension ModelGraph {
         let (values, refusals) = values(of: model, binding)
         let backing = ObjectBacking(object, self)
         model.persistentBackingData = backing
-        object.face = model
+        object.publicObject = model
         if !refusals.isEmpty { self.refusals[ObjectIdentifier(object)] = refusals }
         var attributes: NamedAttributes = []
         var relationships: NamedValues = []
@@ -230,7 +231,7 @@ extension ModelGraph {
     }
 
     private func backing(_ object: Object) -> ObjectBacking? {
-        (object.face as? any PersistentModel)?.persistentBackingData as? ObjectBacking
+        (object.publicObject as? any PersistentModel)?.persistentBackingData as? ObjectBacking
     }
 }
 

@@ -83,13 +83,13 @@ package struct StoreOpener {
     /// Returns the opening of a store, which migrates it first where it is behind.
     func opening(
         at url: URL?, configuration: String?, isReadOnly: Bool, _ run: RunOptions
-    ) throws -> StoreOpening {
+    ) throws -> StoreLoader {
         var options = try StoreOptions(nil, migratesByDefault: true)
         (options.isReadOnly, options.tracksHistory, options.run) = (isReadOnly, true, run)
         // Who shares a store with SwiftData says so, and is refused what is uncertain (`Schema.checkMappings()`).
         options.run.isExperimental = true
         let isInMemory = url.map { $0.path == "/dev/null" } ?? true
-        var opening = StoreOpening(
+        var opening = StoreLoader(
             model: model, versions: plan.map { ModelVersions(versions: $0.versions) }, url: url,
             type: isInMemory ? .inMemory : .sqlite, configuration: configuration, options: options)
         opening.system = system

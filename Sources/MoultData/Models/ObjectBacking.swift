@@ -35,7 +35,7 @@ final class ObjectBacking: BackingData {
 
     /// Every model that shows the object, the context's first.
     var models: [any PersistentModel] {
-        guard let main = first ?? (object.face as? any PersistentModel) else { return [] }
+        guard let main = first ?? (object.publicObject as? any PersistentModel) else { return [] }
         guard let backing = main.persistentBackingData as? ObjectBacking, !backing.others.isEmpty else { return [main] }
         return [main] + backing.others.compactMap { $0.object as? any PersistentModel }
     }
@@ -196,7 +196,7 @@ final class ObjectBacking: BackingData {
 
     /// Has the context hold the model until the next save, with what only the model has: transient properties.
     func keep() {
-        guard keptSince != graph.releases, let model = object.face else { return }
+        guard keptSince != graph.releases, let model = object.publicObject else { return }
         keptSince = graph.releases
         graph.context?.keep(model)
     }

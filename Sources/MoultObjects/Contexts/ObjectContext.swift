@@ -27,7 +27,7 @@ package final class ObjectContext: @unchecked Sendable {
     var walked = WalkedObjects()
     var observers = SaveObservers()
     var children: [WeakReference<ObjectContext>] = []
-    /// Called with the position of a value that changed without having been set through a face, by the other end of a
+    /// Called with the position of a value that changed without having been set through the public object, by the other end of a
     /// relationship or by what the store holds now; without one where any value may have changed.
     package var noteChange: ((Object, Int?) -> Void)? {
         didSet { for kind in kinds.values { kind.noteChange = noteChange } }

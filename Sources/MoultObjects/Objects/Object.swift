@@ -22,12 +22,12 @@ package final class Object {
     @exclusivity(unchecked) var deltas: [Int: ListDelta] = [:]
     /// The faults that are filled together with this one.
     @exclusivity(unchecked) var batch: FaultBatch?
-    /// The object as a typed face shows it, as long as somebody holds that.
-    package var face: AnyObject? {
-        get { kind.lock.withLock { faceReference?.object } }
-        set { kind.lock.withLock { faceReference = newValue.map { WeakReference($0) } } }
+    /// The object of the public API that stands for this one, as long as somebody holds it.
+    package var publicObject: AnyObject? {
+        get { kind.lock.withLock { publicReference?.object } }
+        set { kind.lock.withLock { publicReference = newValue.map { WeakReference($0) } } }
     }
-    @exclusivity(unchecked) private var faceReference: WeakReference<AnyObject>?
+    @exclusivity(unchecked) private var publicReference: WeakReference<AnyObject>?
 
     struct State: OptionSet {
         let rawValue: UInt8
@@ -71,6 +71,16 @@ package final class Object {
 }
 
 extension Object {
+    /// Returns the object of the public API, which `make` makes where nobody holds one.
+    package func publicObject(making make: () -> AnyObject) -> AnyObject {
+        kind.lock.withLock {
+            if let known = publicReference?.object { return known }
+            let made = make()
+            publicReference = WeakReference(made)
+            return made
+        }
+    }
+
     /// Changes once in an object's life: when its first save makes a temporary one permanent.
     package var id: ObjectID { kind.lock.withLock { identity } }
     package var shape: EntityShape { kind.shape }

@@ -214,7 +214,7 @@ package enum LintPage {
             # The rules of lint
 
             A check of a model applies these rules ([CI](../CI.md)). This page and the pages of the rules are made from the \
-            table of rules in `MoultTools/Lint`.
+            table of rules in `MoultLint`.
 
             \(parts.joined(separator: "\n\n"))
 

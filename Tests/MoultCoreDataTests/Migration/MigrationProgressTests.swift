@@ -97,7 +97,7 @@ import Testing
                 description.migrationProgress = tell
                 description.migrationRegistry = registry.migrationRegistry
                 description.stopsAtEachVersion = stopping
-                var opening = try StoreOpening(
+                var opening = try StoreLoader(
                     description, model: Library.third(), versions: registry.modelVersions)
                 opening.system = system
                 try opening.open().close()

@@ -147,6 +147,19 @@ import Testing
         #expect(token == transactions.last?.token)
     }
 
+    @Test("a token that was archived when its class was in the module MoultNSCoreData")
+    func tokenOfFormerModule() throws {
+        _ = Library.person("Ann", in: context)
+        try context.save()
+        let token = try #require(context.persistentStoreCoordinator?.currentPersistentHistoryToken(fromStores: nil))
+        let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+        archiver.setClassName("MoultNSCoreData.NSPersistentHistoryToken", for: NSPersistentHistoryToken.self)
+        archiver.encode(token, forKey: NSKeyedArchiveRootObjectKey)
+        let read = try NSKeyedUnarchiver.unarchivedObject(
+            ofClass: NSPersistentHistoryToken.self, from: archiver.encodedData)
+        #expect(read == token)
+    }
+
     /// Three saves: an insertion by nobody, an update and a deletion by "sync".
     private func threeSaves() throws -> (ann: NSManagedObjectID, bob: NSManagedObjectID) {
         let (ann, bob) = (Library.person("Ann", in: context), Library.person("Bob", in: context))

@@ -182,6 +182,12 @@ import Testing
         #expect(ann.favourites?.array as? [Post] == [two, one])
         list.moveObject(from: 0, to: 1)
         #expect(ann.favourites?.array as? [Post] == [one, two])
+        list.remove(one)
+        list.add(two)
+        #expect(ann.favourites?.array as? [Post] == [two])
+        ann.mutableSetValue(forKey: "posts").remove(two)
+        ann.mutableSetValue(forKey: "posts").remove(one)
+        #expect(ann.posts?.count == 0 && one.author == nil)
     }
 
     @Test("generated accessors: addToPosts")
@@ -262,6 +268,20 @@ import Testing
         try context.save()
         context.refresh(ann, mergeChanges: false)
         #expect(ann.tags?.compactMap { $0 as? String } == ["a", "b"])
+        #expect(ann.committedValues(forKeys: ["tags"])["tags"] as? NSArray == ["a", "b"])
+    }
+
+    @Test("one object for each identity, kept while it has changes")
+    func oneObject() throws {
+        var ann: Person? = Library.person("Ann", in: context)
+        let id = try #require(ann).objectID
+        let address = ann.map(ObjectIdentifier.init)
+        ann = nil
+        let saved = try #require(context.registeredObject(for: id))
+        #expect(ObjectIdentifier(saved) == address)
+        try context.save()
+        #expect(context.object(with: saved.objectID) === saved)
+        #expect(try context.existingObject(with: saved.objectID) === saved)
     }
 
     final class Reversing: ValueTransformer {

@@ -1,0 +1,96 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+// These are the names of Core Data.
+
+// Core Data's global constants, with its own strings.
+
+/// A store in one SQLite file.
+public let NSSQLiteStoreType = "SQLite"
+/// A store in memory.
+public let NSInMemoryStoreType = "InMemory"
+/// Whether an older store is migrated when it is opened.
+public let NSMigratePersistentStoresAutomaticallyOption = PersistentStoreOption.migratePersistentStoresAutomatically
+/// Whether a mapping may be inferred for that.
+public let NSInferMappingModelAutomaticallyOption = PersistentStoreOption.inferMappingModelAutomatically
+/// Whether a store is opened for reading only.
+public let NSReadOnlyPersistentStoreOption = PersistentStoreOption.readOnly
+/// Seconds to wait for another process.
+public let NSPersistentStoreTimeoutOption = PersistentStoreOption.timeout
+/// SQLite's pragmas by name.
+public let NSSQLitePragmasOption = PersistentStoreOption.sqlitePragmas
+/// Whether `ANALYZE` runs when the store is opened.
+public let NSSQLiteAnalyzeOption = PersistentStoreOption.sqliteAnalyze
+/// Whether the file is rebuilt when the store is opened.
+public let NSSQLiteManualVacuumOption = PersistentStoreOption.sqliteManualVacuum
+/// Whether a new store keeps persistent history.
+public let NSPersistentHistoryTrackingKey = PersistentStoreOption.historyTracking
+/// Whether a file that is no store may be destroyed.
+public let NSPersistentStoreForceDestroyOption = PersistentStoreOption.forceDestroy
+/// The stages of a staged migration.
+public let NSPersistentStoreStagedMigrationManagerOptionKey = PersistentStoreOption.stagedMigrationManager
+/// Whether slow work of a lightweight migration is put off.
+public let NSPersistentStoreDeferredLightweightMigrationOptionKey = PersistentStoreOption.deferredLightweightMigration
+/// Whether saves of the store post `Notification.Name.NSPersistentStoreRemoteChange`.
+public let NSPersistentStoreRemoteChangeNotificationPostOptionKey =
+    "NSPersistentStoreRemoteChangeNotificationOptionKey"
+
+/// The kind of a store, in its metadata.
+public let NSStoreTypeKey = StoreMetadataKey.storeType
+/// The UUID of a store, in its metadata.
+public let NSStoreUUIDKey = StoreMetadataKey.storeUUID
+/// The version hashes of a store, in its metadata.
+public let NSStoreModelVersionHashesKey = StoreMetadataKey.modelVersionHashes
+/// The version identifiers of a store, in its metadata.
+public let NSStoreModelVersionIdentifiersKey = StoreMetadataKey.modelVersionIdentifiers
+
+/// The inserted objects in a notification.
+public let NSInsertedObjectsKey = "inserted"
+/// The changed objects in a notification.
+public let NSUpdatedObjectsKey = "updated"
+/// The deleted objects in a notification.
+public let NSDeletedObjectsKey = "deleted"
+/// The objects that were read again, in a notification.
+public let NSRefreshedObjectsKey = "refreshed"
+/// The objects that a context forgot, in a notification. No notification of this module has it.
+public let NSInvalidatedObjectsKey = "invalidated"
+/// Given where a context forgot all its objects.
+public let NSInvalidatedAllObjectsKey = "invalidatedAll"
+/// The identities of inserted objects in a notification.
+public let NSInsertedObjectIDsKey = "inserted_objectIDs"
+/// The identities of changed objects in a notification.
+public let NSUpdatedObjectIDsKey = "updated_objectIDs"
+/// The identities of deleted objects in a notification.
+public let NSDeletedObjectIDsKey = "deleted_objectIDs"
+/// The URL of the store in a remote change notification.
+public let NSPersistentStoreURLKey = "storeURL"
+/// The history token in a remote change notification.
+public let NSPersistentHistoryTokenKey = "historyToken"
+
+/// The identity of an object in its store: a value here, with Core Data's members.
+public typealias NSManagedObjectID = ManagedObjectID
+/// The type of an attribute, with Core Data's numbers.
+public enum NSAttributeType: UInt, Sendable {
+    case undefinedAttributeType = 0
+    case integer16AttributeType = 100
+    case integer32AttributeType = 200
+    case integer64AttributeType = 300
+    case decimalAttributeType = 400
+    case doubleAttributeType = 500
+    case floatAttributeType = 600
+    case stringAttributeType = 700
+    case booleanAttributeType = 800
+    case dateAttributeType = 900
+    case binaryDataAttributeType = 1000
+    case UUIDAttributeType = 1100
+    case URIAttributeType = 1200
+    case transformableAttributeType = 1800
+    case objectIDAttributeType = 2000
+    case compositeAttributeType = 2100
+}
+
+/// The rule for the other end of a relationship when an object is deleted.
+public enum NSDeleteRule: UInt, Sendable {
+    case noActionDeleteRule = 0
+    case nullifyDeleteRule = 1
+    case cascadeDeleteRule = 2
+    case denyDeleteRule = 3
+}

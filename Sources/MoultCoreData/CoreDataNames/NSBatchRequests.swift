@@ -1,0 +1,190 @@
+import Foundation
+import MoultModel
+import MoultObjects
+
+/// The kind of result of a batch insertion.
+public typealias NSBatchInsertRequestResultType = BatchRequestResultType
+/// The kind of result of a batch update.
+public enum NSBatchUpdateRequestResultType: UInt, Sendable {
+    case statusOnlyResultType = 0
+    case updatedObjectIDsResultType
+    case updatedObjectsCountResultType
+}
+/// The kind of result of a batch deletion.
+public enum NSBatchDeleteRequestResultType: UInt, Sendable {
+    case resultTypeStatusOnly = 0
+    case resultTypeObjectIDs
+    case resultTypeCount
+}
+
+/// Inserts rows without making objects of them.
+open class NSBatchInsertRequest: NSPersistentStoreRequest {
+    /// The entity of the new objects.
+    public let entityName: String
+    /// The kind of ``NSBatchInsertResult/result``.
+    open var resultType = NSBatchInsertRequestResultType.statusOnly
+    private let next: (NSManagedObjectContext) throws -> [String: Any]?
+
+    /// Inserts an object for each dictionary.
+    public init(entityName: String, objects: [[String: Any]]) {
+        self.entityName = entityName
+        var rest = objects[...]
+        next = { _ in rest.popFirst() }
+    }
+
+    /// Inserts an object for each dictionary.
+    public convenience init(entity: NSEntityDescription, objects: [[String: Any]]) {
+        self.init(entityName: entity.name ?? "", objects: objects)
+    }
+
+    /// Inserts the dictionaries that a handler fills, until it returns true.
+    public init(entityName: String, dictionaryHandler handler: @escaping (NSMutableDictionary) -> Bool) {
+        self.entityName = entityName
+        next = { _ in
+            let values = NSMutableDictionary()
+            if handler(values) { return nil }
+            return values.reduce(into: [:]) { all, entry in (entry.key as? String).map { all[$0] = entry.value } }
+        }
+    }
+
+    /// Inserts the dictionaries that a handler fills, until it returns true.
+    public convenience init(
+        entity: NSEntityDescription, dictionaryHandler handler: @escaping (NSMutableDictionary) -> Bool
+    ) {
+        self.init(entityName: entity.name ?? "", dictionaryHandler: handler)
+    }
+
+    /// Inserts the objects that a handler fills, until it returns true.
+    public init(entityName: String, managedObjectHandler handler: @escaping (NSManagedObject) -> Bool) {
+        self.entityName = entityName
+        next = { context in
+            let scratch = NSManagedObjectContext(.privateQueue)
+            scratch.persistentStoreCoordinator = context.persistentStoreCoordinator
+            let object = NSEntityDescription.insertNewObject(forEntityName: entityName, into: scratch)
+            if handler(object) { return nil }
+            return try object.entity.attributesByName.reduce(into: [:]) { all, attribute in
+                guard !attribute.value.isTransient, !(attribute.value is NSDerivedAttributeDescription) else { return }
+                all[attribute.key] = try object.storedObject?.attribute(attribute.key)
+            }
+        }
+    }
+
+    /// Inserts the objects that a handler fills, until it returns true.
+    public convenience init(
+        entity: NSEntityDescription, managedObjectHandler handler: @escaping (NSManagedObject) -> Bool
+    ) {
+        self.init(entityName: entity.name ?? "", managedObjectHandler: handler)
+    }
+
+    func run(in context: NSManagedObjectContext) throws -> NSBatchInsertResult {
+        var rows: [[String: Any?]] = []
+        while let row = try next(context) {
+            rows.append(try row.reduce(into: [:]) { $0[$1.key] = try context.stored($1.value, $1.key, of: entityName) })
+        }
+        var request = try BatchInsertRequest(entityName: entityName, objects: rows)
+        request.resultType = .objectIDs
+        let done = try context.base.execute(request)
+        return NSBatchInsertResult(resultType, done.objectIDs)
+    }
+}
+
+/// The result of a batch insertion.
+open class NSBatchInsertResult: NSPersistentStoreResult {
+    /// The kind of result that was asked for.
+    public let resultType: NSBatchInsertRequestResultType
+    /// `true`, the identities, or a number.
+    public let result: Any?
+
+    init(_ type: NSBatchInsertRequestResultType, _ ids: [NSManagedObjectID]) {
+        (resultType, result) = (type, BatchRequestResultType.result(type.rawValue, ids))
+    }
+}
+
+/// Sets properties of rows without making objects of them.
+open class NSBatchUpdateRequest: NSPersistentStoreRequest {
+    /// The entity of the objects that are changed.
+    public let entityName: String
+    /// The predicate that selects the objects to change; nil for all of the entity.
+    open var predicate: NSPredicate?
+    /// The values to set, or ``NSExpression``s for them, by names or properties.
+    open var propertiesToUpdate: [AnyHashable: Any]?
+    /// Whether objects of sub-entities are changed too.
+    open var includesSubentities = true
+    /// The kind of ``NSBatchUpdateResult/result``.
+    open var resultType = NSBatchUpdateRequestResultType.statusOnlyResultType
+
+    /// A request that changes nothing until ``propertiesToUpdate`` is set.
+    public init(entityName: String) { self.entityName = entityName }
+
+    /// A request that changes nothing until ``propertiesToUpdate`` is set.
+    public convenience init(entity: NSEntityDescription) { self.init(entityName: entity.name ?? "") }
+
+    func run(in context: NSManagedObjectContext) throws -> NSBatchUpdateResult {
+        let condition = try predicate?.moult(for: "NSBatchUpdateRequest.predicate")
+        var fetch = ObjectFetch(entityName: entityName, predicate: condition?.predicate)
+        fetch.variables = condition?.variables ?? [:]
+        fetch.includesSubentities = includesSubentities
+        var changes: [String: MoultModel.Expression] = [:]
+        for (key, value) in propertiesToUpdate ?? [:] {
+            let name = (key.base as? NSPropertyDescription)?.name ?? "\(key.base)"
+            let expression = (value as? NSExpression)?.expression
+            changes[name] =
+                try expression
+                ?? .constant(try expressionValue(try context.stored(value, name, of: entityName)))
+        }
+        return NSBatchUpdateResult(resultType, try context.base.update(fetch, changes))
+    }
+}
+
+/// The result of a batch update.
+open class NSBatchUpdateResult: NSPersistentStoreResult {
+    /// The kind of result that was asked for.
+    public let resultType: NSBatchUpdateRequestResultType
+    /// `true`, the identities, or a number.
+    public let result: Any?
+
+    init(_ type: NSBatchUpdateRequestResultType, _ ids: [NSManagedObjectID]) {
+        (resultType, result) = (type, BatchRequestResultType.result(type.rawValue, ids))
+    }
+}
+
+/// Deletes rows without making objects of them.
+open class NSBatchDeleteRequest: NSPersistentStoreRequest {
+    /// The request that finds the objects to delete.
+    public let fetchRequest: NSFetchRequest<any NSFetchRequestResult>
+    /// The kind of ``NSBatchDeleteResult/result``.
+    open var resultType = NSBatchDeleteRequestResultType.resultTypeStatusOnly
+
+    /// Deletes what a request finds.
+    public init(fetchRequest: NSFetchRequest<any NSFetchRequestResult>) { self.fetchRequest = fetchRequest }
+
+    /// Deletes objects of one entity's tree by their identities. Ends the program if there are none.
+    public convenience init(objectIDs: [NSManagedObjectID]) {
+        guard let first = objectIDs.first else {
+            raise("NSBatchDeleteRequest(objectIDs:)", "There is nothing to delete.")
+        }
+        let request = NSFetchRequest<any NSFetchRequestResult>(entityName: first.entityName)
+        request.predicate = NSPredicate(format: "SELF IN %@", objectIDs)
+        self.init(fetchRequest: request)
+    }
+
+    func run(in context: NSManagedObjectContext) throws -> NSBatchDeleteResult {
+        guard let coordinator = context.persistentStoreCoordinator else {
+            raise("NSManagedObjectContext.execute(_:)", "The context has no coordinator.")
+        }
+        let ids = try context.base.delete(try fetchRequest.objectFetch(in: coordinator))
+        return NSBatchDeleteResult(resultType, ids)
+    }
+}
+
+/// The result of a batch deletion.
+open class NSBatchDeleteResult: NSPersistentStoreResult {
+    /// The kind of result that was asked for.
+    public let resultType: NSBatchDeleteRequestResultType
+    /// `true`, the identities, or a number.
+    public let result: Any?
+
+    init(_ type: NSBatchDeleteRequestResultType, _ ids: [NSManagedObjectID]) {
+        (resultType, result) = (type, BatchRequestResultType.result(type.rawValue, ids))
+    }
+}

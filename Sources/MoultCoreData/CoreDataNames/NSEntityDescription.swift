@@ -1,0 +1,217 @@
+import Foundation
+import MoultModel
+
+/// An entity of a model.
+open class NSEntityDescription: NSObject {
+    weak var model: NSManagedObjectModel?
+    /// The entity's name, unique in the model.
+    open var name: String? { willSet { willChange() } }
+    /// The class of the entity's objects: `NSStringFromClass(Person.self)`, or its name without the module.
+    open var managedObjectClassName: String! = "NSManagedObject" { willSet { willChange() } }
+    /// Whether the entity has no objects of its own.
+    open var isAbstract = false { willSet { willChange() } }
+    /// The entity above this one; set by its ``subentities``.
+    open private(set) weak var superentity: NSEntityDescription?
+    /// The name of the entity in an earlier version.
+    open var renamingIdentifier: String? { willSet { willChange() } }
+    /// A text that goes into the version hash.
+    open var versionHashModifier: String? { willSet { willChange() } }
+    /// Notes of the app, with texts as keys and values.
+    open var userInfo: [AnyHashable: Any]? { willSet { willChange() } }
+    /// The indexes of the entity.
+    open var indexes: [NSFetchIndexDescription] = [] { willSet { willChange() } }
+    /// The constraints, each a list of properties or their names.
+    open var uniquenessConstraints: [[Any]] = [] { willSet { willChange() } }
+    private var own: [NSPropertyDescription] = []
+    private var below: [NSEntityDescription] = []
+
+    /// An entity without a name.
+    public override init() {}
+
+    /// The entities below this one.
+    open var subentities: [NSEntityDescription] {
+        get { below }
+        set {
+            willChange()
+            for entity in below { entity.superentity = nil }
+            below = newValue
+            for entity in below { entity.superentity = self }
+        }
+    }
+
+    /// The entities below this one by name.
+    open var subentitiesByName: [String: NSEntityDescription] { byName(below) { $0.name } }
+
+    /// The properties, inherited ones included. Setting them sets the entity's own.
+    open var properties: [NSPropertyDescription] {
+        get { (superentity?.properties ?? []) + own }
+        set {
+            willChange()
+            let inherited = superentity?.properties ?? []
+            own = newValue.filter { property in !inherited.contains { $0 === property } }
+            for property in own { property.owner = self }
+        }
+    }
+
+    /// The properties by name, inherited ones included.
+    open var propertiesByName: [String: NSPropertyDescription] { byName(properties) { $0.name } }
+    /// The attributes by name, inherited ones included.
+    open var attributesByName: [String: NSAttributeDescription] {
+        byName(properties.compactMap { $0 as? NSAttributeDescription }) { $0.name }
+    }
+    /// The relationships by name, inherited ones included.
+    open var relationshipsByName: [String: NSRelationshipDescription] {
+        byName(properties.compactMap { $0 as? NSRelationshipDescription }) { $0.name }
+    }
+    /// The relationships that lead to an entity.
+    open func relationships(forDestination entity: NSEntityDescription) -> [NSRelationshipDescription] {
+        relationshipsByName.values.filter { $0.destinationEntity === entity }
+    }
+    /// Whether the entity is another one or below it.
+    open func isKindOf(entity: NSEntityDescription) -> Bool {
+        self === entity || name == entity.name || superentity?.isKindOf(entity: entity) == true
+    }
+    /// The version hash, 32 bytes.
+    open var versionHash: Data {
+        guard let model, let name, let hash = model.entityVersionHashesByName[name] else {
+            raise("NSEntityDescription.versionHash", "The entity \(self.name ?? "") belongs to no model.")
+        }
+        return hash
+    }
+    /// The model that the entity belongs to.
+    open var managedObjectModel: NSManagedObjectModel {
+        guard let model else { raise("NSEntityDescription.managedObjectModel", "\(name ?? "") belongs to no model.") }
+        return model
+    }
+
+    // MARK: - Objects of an entity
+
+    /// The entity of that name in the context's model.
+    open class func entity(forEntityName name: String, in context: NSManagedObjectContext) -> NSEntityDescription? {
+        context.persistentStoreCoordinator?.managedObjectModel.entitiesByName[name]
+    }
+
+    /// A new object of the entity of that name. Ends the program for a name that the model does not have.
+    open class func insertNewObject(
+        forEntityName name: String, into context: NSManagedObjectContext
+    ) -> NSManagedObject {
+        context.insertNew(name)
+    }
+
+    // MARK: - Values
+
+    convenience init(_ value: EntityDescription) {
+        self.init()
+        name = value.name
+        managedObjectClassName = value.managedObjectClassName ?? "NSManagedObject"
+        isAbstract = value.isAbstract
+        renamingIdentifier = value.renamingIdentifier
+        versionHashModifier = value.versionHashModifier
+        userInfo = value.userInfo
+        uniquenessConstraints = value.uniquenessConstraints
+        properties =
+            value.attributes.map(NSAttributeDescription.of) + value.relationships.map(NSRelationshipDescription.init)
+            + value.fetchedProperties.map(NSFetchedPropertyDescription.init)
+    }
+
+    func value() throws -> EntityDescription {
+        var entity = EntityDescription(
+            name: name ?? "",
+            managedObjectClassName: managedObjectClassName == "NSManagedObject" ? nil : managedObjectClassName,
+            isAbstract: isAbstract, superentityName: superentity?.name,
+            fetchIndexes: try indexes.map { try $0.value() },
+            uniquenessConstraints: uniquenessConstraints.map { constraint in
+                constraint.map { ($0 as? NSPropertyDescription)?.name ?? "\($0)" }
+            }, renamingIdentifier: renamingIdentifier, versionHashModifier: versionHashModifier,
+            userInfo: texts(userInfo))
+        entity.attributes = try own.compactMap { try ($0 as? NSAttributeDescription)?.value() }
+        entity.relationships = try own.compactMap { try ($0 as? NSRelationshipDescription)?.value() }
+        entity.fetchedProperties = try own.compactMap { try ($0 as? NSFetchedPropertyDescription)?.value() }
+        return entity
+    }
+
+    /// A model that a coordinator uses cannot be changed any more.
+    func willChange() {
+        model?.willChange("entity \(name ?? "")")
+    }
+
+    private func byName<Part>(_ parts: [Part], _ name: (Part) -> String?) -> [String: Part] {
+        Dictionary(parts.compactMap { part in name(part).map { ($0, part) } }) { first, _ in first }
+    }
+}
+
+/// The data structure of an index.
+public enum NSFetchIndexElementType: UInt, Sendable {
+    case binary = 0
+    case rTree = 1
+}
+
+/// One column of an index.
+open class NSFetchIndexElementDescription: NSObject {
+    /// The property that is indexed.
+    public let property: NSPropertyDescription?
+    /// The data structure of the column.
+    open var collationType: NSFetchIndexElementType
+    /// Whether the least value comes first.
+    open var isAscending = true
+
+    /// A column over a property.
+    public init(property: NSPropertyDescription, collationType: NSFetchIndexElementType) {
+        self.property = property
+        self.collationType = collationType
+    }
+
+    /// The name of the property.
+    open var propertyName: String? { property?.name ?? (property as? NSExpressionDescription)?.name }
+
+    var value: FetchIndexDescription.Element {
+        let expression = (property as? NSExpressionDescription)?.expression?.expression.format
+        return .init(
+            subject: expression.map { .expression($0) } ?? .property(property?.name ?? ""),
+            kind: collationType == .rTree ? .rTree : .binary, isAscending: isAscending)
+    }
+}
+
+/// An index of an entity.
+open class NSFetchIndexDescription: NSObject {
+    /// The name of the index.
+    open var name: String
+    /// Its columns, in their order.
+    open var elements: [NSFetchIndexElementDescription]
+    /// The predicate that selects the rows of the index; nil for all.
+    open var partialIndexPredicate: NSPredicate?
+
+    /// An index over the columns.
+    public init(name: String, elements: [NSFetchIndexElementDescription]?) {
+        self.name = name
+        self.elements = elements ?? []
+    }
+
+    convenience init(_ value: FetchIndexDescription, in entity: NSEntityDescription) {
+        let elements = value.elements.compactMap { element -> NSFetchIndexElementDescription? in
+            let property: NSPropertyDescription?
+            switch element.subject {
+            case .property(let name): property = entity.propertiesByName[name]
+            case .expression(let format):
+                let computed = NSExpressionDescription()
+                computed.name = format
+                computed.expression = NSExpression(format: format)
+                property = computed
+            }
+            guard let property else { return nil }
+            let made = NSFetchIndexElementDescription(
+                property: property, collationType: element.kind == .rTree ? .rTree : .binary)
+            made.isAscending = element.isAscending
+            return made
+        }
+        self.init(name: value.name, elements: elements)
+        partialIndexPredicate = value.partialIndexPredicate.flatMap { try? MoultModel.Predicate(parsing: $0) }
+            .map { NSPredicate(moult: $0) }
+    }
+
+    func value() throws -> FetchIndexDescription {
+        FetchIndexDescription(
+            name: name, elements: elements.map(\.value),
+            partialIndexPredicate: try partialIndexPredicate?.moult(for: name).predicate.format)
+    }
+}

@@ -1,0 +1,285 @@
+import Foundation
+import MoultModel
+
+/// The kind of change to an object or a section, with Core Data's numbers.
+public enum NSFetchedResultsChangeType: UInt, Sendable {
+    case insert = 1
+    case delete = 2
+    case move = 3
+    case update = 4
+}
+
+/// One section of a controller's results.
+public protocol NSFetchedResultsSectionInfo {
+    /// The section's name, from the section key path.
+    var name: String { get }
+    /// The first letter of the name, as an index shows it.
+    var indexTitle: String? { get }
+    /// The number of objects in the section.
+    var numberOfObjects: Int { get }
+    /// The objects, in their order.
+    var objects: [Any]? { get }
+}
+
+/// Receives the changes. Every method has an implementation that does nothing.
+public protocol NSFetchedResultsControllerDelegate: AnyObject {
+    func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
+    func controllerDidChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
+    func controller(
+        _ controller: NSFetchedResultsController<any NSFetchRequestResult>, didChange anObject: Any,
+        at indexPath: IndexPath?, for type: NSFetchedResultsChangeType, newIndexPath: IndexPath?)
+    func controller(
+        _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
+        didChange sectionInfo: any NSFetchedResultsSectionInfo, atSectionIndex sectionIndex: Int,
+        for type: NSFetchedResultsChangeType)
+}
+
+extension NSFetchedResultsControllerDelegate {
+    /// Does nothing.
+    public func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>) {}
+    /// Does nothing.
+    public func controllerDidChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>) {}
+    /// Does nothing.
+    public func controller(
+        _ controller: NSFetchedResultsController<any NSFetchRequestResult>, didChange anObject: Any,
+        at indexPath: IndexPath?, for type: NSFetchedResultsChangeType, newIndexPath: IndexPath?
+    ) {}
+    /// Does nothing.
+    public func controller(
+        _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
+        didChange sectionInfo: any NSFetchedResultsSectionInfo, atSectionIndex sectionIndex: Int,
+        for type: NSFetchedResultsChangeType
+    ) {}
+}
+
+/// The results of a fetch in sections, kept up to date with its context.
+///
+/// The results follow the context's ``NSManagedObjectContext/processPendingChanges()``, which runs at the end of each
+/// `perform`, at a save, and when changes are merged: Linux has no main run loop that every program runs. The delegate
+/// is called on the thread of the change. The results are fetched anew each time: there is no cache on disk.
+open class NSFetchedResultsController<ResultType>: NSObject, @unchecked Sendable {
+    /// The request that is fetched; it needs a sort descriptor.
+    public let fetchRequest: NSFetchRequest<ResultType>
+    /// The context whose changes the results follow.
+    public let managedObjectContext: NSManagedObjectContext
+    /// The key path by which objects are divided into sections.
+    public let sectionNameKeyPath: String?
+    /// The name that the controller was made with.
+    public let cacheName: String?
+    /// Receives the changes.
+    open weak var delegate: (any NSFetchedResultsControllerDelegate)? { didSet { observe() } }
+    private var results: ResultSections?
+    private var observer: (any NSObjectProtocol)?
+
+    /// A controller of a fetch. Ends the program for a request without sort descriptors. A cache would only save time:
+    /// its name is kept in ``cacheName``, and the results are fetched.
+    public init(
+        fetchRequest: NSFetchRequest<ResultType>, managedObjectContext context: NSManagedObjectContext,
+        sectionNameKeyPath: String?, cacheName: String?
+    ) {
+        guard fetchRequest.sortDescriptors != nil else {
+            raise(
+                "NSFetchedResultsController",
+                "An instance of NSFetchedResultsController requires a fetch request with sort descriptors")
+        }
+        self.fetchRequest = fetchRequest
+        managedObjectContext = context
+        self.sectionNameKeyPath = sectionNameKeyPath
+        self.cacheName = cacheName
+    }
+
+    deinit { if let observer { NotificationCenter.default.removeObserver(observer) } }
+
+    /// Unavailable: there is no cache on disk.
+    @available(*, unavailable, message: "results are fetched anew each time; there is no cache to delete")
+    open class func deleteCache(withName name: String?) {}
+
+    /// Fetches.
+    ///
+    /// - Throws: what the context's fetch throws.
+    open func performFetch() throws {
+        results = try fetched()
+        observe()
+    }
+
+    /// The objects in their order; nil before the first fetch.
+    open var fetchedObjects: [ResultType]? { results?.all.compactMap { $0 as? ResultType } }
+    /// The sections; nil before the first fetch.
+    open var sections: [any NSFetchedResultsSectionInfo]? { results?.sections }
+    /// The first letters of the sections.
+    open var sectionIndexTitles: [String] { results?.sections.compactMap(\.indexTitle) ?? [] }
+    /// The first letter of a section's name.
+    open func sectionIndexTitle(forSectionName name: String) -> String? { name.first.map { String($0).uppercased() } }
+    /// The section that an index's title leads to.
+    open func section(forSectionIndexTitle title: String, at index: Int) -> Int { index }
+
+    /// The object at a place. Ends the program for a place that there is not.
+    open func object(at path: IndexPath) -> ResultType {
+        guard let results, results.sections.indices.contains(path[0]),
+            results.sections[path[0]].list.indices.contains(path[1]),
+            let object = results.sections[path[0]].list[path[1]] as? ResultType
+        else {
+            raise(
+                "NSFetchedResultsController.object(at:)", "no object at index \(path[1]) in section at index \(path[0])"
+            )
+        }
+        return object
+    }
+
+    /// Returns the place of an object; nil if it is not among the results.
+    open func indexPath(forObject object: ResultType) -> IndexPath? {
+        (object as? NSManagedObject).flatMap { results?.path(of: $0) }
+    }
+
+    // MARK: - Changes
+
+    private func observe() {
+        guard results != nil, observer == nil else { return }
+        observer = NotificationCenter.default.addObserver(
+            forName: NSManagedObjectContext.didChangeObjectsNotification, object: managedObjectContext, queue: nil
+        ) { [weak self] notification in self?.update(notification) }
+    }
+
+    private func fetched() throws -> ResultSections {
+        let objects = try managedObjectContext.fetch(fetchRequest)
+        return ResultSections(objects.compactMap { $0 as? NSManagedObject }, by: sectionNameKeyPath)
+    }
+
+    private func update(_ notification: Notification) {
+        guard let old = results, let new = try? fetched() else { return }
+        let touched = [NSUpdatedObjectsKey, NSRefreshedObjectsKey].reduce(into: Set<NSManagedObject>()) {
+            $0.formUnion(notification.userInfo?[$1] as? Set<NSManagedObject> ?? [])
+        }
+        let changes = ResultChanges(from: old, to: new, touched: touched)
+        results = new
+        guard let delegate, !changes.isEmpty else { return }
+        let controller = erasedController()
+        delegate.controllerWillChangeContent(controller)
+        for change in changes.sections {
+            delegate.controller(controller, didChange: change.section, atSectionIndex: change.index, for: change.type)
+        }
+        for change in changes.objects {
+            delegate.controller(
+                controller, didChange: change.object, at: change.old, for: change.type, newIndexPath: change.new)
+        }
+        delegate.controllerDidChangeContent(controller)
+    }
+
+    /// The controller as a delegate sees it, whose type does not say what it fetches.
+    private func erasedController() -> NSFetchedResultsController<any NSFetchRequestResult> {
+        if let own = self as? NSFetchedResultsController<any NSFetchRequestResult> { return own }
+        let request = NSFetchRequest<any NSFetchRequestResult>(entityName: fetchRequest.entityName ?? "")
+        request.sortDescriptors = fetchRequest.sortDescriptors
+        request.predicate = fetchRequest.predicate
+        let controller = NSFetchedResultsController<any NSFetchRequestResult>(
+            fetchRequest: request, managedObjectContext: managedObjectContext,
+            sectionNameKeyPath: sectionNameKeyPath, cacheName: nil)
+        controller.results = results
+        return controller
+    }
+}
+
+/// The results of a controller, divided by the values of a key path.
+struct ResultSections {
+    private(set) var sections: [Section] = []
+    private var places: [ObjectIdentifier: IndexPath] = [:]
+
+    /// One section.
+    struct Section: NSFetchedResultsSectionInfo {
+        let name: String
+        var list: [NSManagedObject] = []
+        var indexTitle: String? { name.first.map { String($0).uppercased() } }
+        var numberOfObjects: Int { list.count }
+        var objects: [Any]? { list }
+    }
+
+    /// Objects that follow each other with the same value are one section; without a key path all are one.
+    init(_ objects: [NSManagedObject], by keyPath: String?) {
+        guard let keyPath else {
+            if !objects.isEmpty { sections = [Section(name: "", list: objects)] }
+            if objects.isEmpty { sections = [Section(name: "")] }
+            note()
+            return
+        }
+        for object in objects {
+            let name = object.value(forKeyPath: keyPath).map { "\($0)" } ?? ""
+            if sections.last?.name != name { sections.append(Section(name: name)) }
+            sections[sections.count - 1].list.append(object)
+        }
+        note()
+    }
+
+    private mutating func note() {
+        for (number, section) in sections.enumerated() {
+            for (place, object) in section.list.enumerated() {
+                places[ObjectIdentifier(object)] = IndexPath(indexes: [number, place])
+            }
+        }
+    }
+
+    var all: [NSManagedObject] { sections.flatMap(\.list) }
+
+    func path(of object: NSManagedObject) -> IndexPath? { places[ObjectIdentifier(object)] }
+}
+
+/// The changes to the results of a controller, in the order in which a delegate receives them.
+struct ResultChanges {
+    private(set) var sections: [(section: ResultSections.Section, index: Int, type: NSFetchedResultsChangeType)] = []
+    private(set) var objects:
+        [(object: NSManagedObject, old: IndexPath?, new: IndexPath?, type: NSFetchedResultsChangeType)] = []
+
+    var isEmpty: Bool { sections.isEmpty && objects.isEmpty }
+
+    init(from old: ResultSections, to new: ResultSections, touched: Set<NSManagedObject>) {
+        let (oldNames, newNames) = (Set(old.sections.map(\.name)), Set(new.sections.map(\.name)))
+        for (index, section) in old.sections.enumerated() where !newNames.contains(section.name) {
+            sections.append((section, index, .delete))
+        }
+        for (index, section) in new.sections.enumerated() where !oldNames.contains(section.name) {
+            sections.append((section, index, .insert))
+        }
+        for object in old.all where new.path(of: object) == nil {
+            objects.append((object, old.path(of: object), nil, .delete))
+        }
+        for object in new.all where old.path(of: object) == nil {
+            objects.append((object, nil, new.path(of: object), .insert))
+        }
+        // Objects move where their order among those that stay, or their section, is another.
+        let stayed = old.all.filter { new.path(of: $0) != nil }
+        let arrived = new.all.filter { old.path(of: $0) != nil }
+        let moved = Self.moved(stayed, arrived)
+        for object in arrived {
+            guard let from = old.path(of: object), let to = new.path(of: object) else { continue }
+            let changesSection = old.sections[from[0]].name != new.sections[to[0]].name
+            if changesSection || moved.contains(ObjectIdentifier(object)) {
+                objects.append((object, from, to, .move))
+            } else if touched.contains(object) {
+                objects.append((object, from, to, .update))
+            }
+        }
+    }
+
+    /// Returns the objects that are not in the longest run of objects whose order has stayed.
+    private static func moved(_ old: [NSManagedObject], _ new: [NSManagedObject]) -> Set<ObjectIdentifier> {
+        let positions = Dictionary(uniqueKeysWithValues: old.enumerated().map { (ObjectIdentifier($1), $0) })
+        let order = new.compactMap { positions[ObjectIdentifier($0)] }
+        var tails: [Int] = []
+        var before = [Int](repeating: -1, count: order.count)
+        for (index, position) in order.enumerated() {
+            var (low, high) = (0, tails.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if order[tails[middle]] < position { low = middle + 1 } else { high = middle }
+            }
+            if low > 0 { before[index] = tails[low - 1] }
+            if low == tails.count { tails.append(index) } else { tails[low] = index }
+        }
+        var staying: Set<Int> = []
+        var index = tails.last ?? -1
+        while index >= 0 {
+            staying.insert(index)
+            index = before[index]
+        }
+        return Set(new.indices.filter { !staying.contains($0) }.map { ObjectIdentifier(new[$0]) })
+    }
+}

@@ -1,0 +1,170 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+// These are the names of Core Data.
+
+import Dispatch
+import Foundation
+
+extension NSManagedObjectContext {
+    /// Posted before a save.
+    public static let willSaveObjectsNotification = ManagedObjectContext.willSaveObjectsNotification
+    /// Posted after a save, with sets of objects under ``NSInsertedObjectsKey`` and its like.
+    public static let didSaveObjectsNotification = Notification.Name("NSManagingContextDidSaveChangesNotification")
+    /// Posted after a save, with sets of identities under ``NSInsertedObjectIDsKey`` and its like.
+    public static let didSaveObjectIDsNotification = ManagedObjectContext.didSaveObjectIDsNotification
+    /// Posted when changes were merged, with sets of identities.
+    public static let didMergeChangesObjectIDsNotification = Notification.Name(
+        "NSManagedObjectContextDidMergeChangesObjectIDsNotification")
+    /// Posted by ``processPendingChanges()``, merging and refreshing, with sets of objects.
+    public static let didChangeObjectsNotification = Notification.Name("NSObjectsChangedInManagingContextNotification")
+
+    /// The keys of a notification.
+    public typealias NotificationKey = ManagedObjectContext.NotificationKey
+
+    /// Takes in what another context has saved; what was changed here stays, property by property.
+    public func mergeChanges(fromContextDidSave notification: Notification) {
+        let names = [Self.didSaveObjectsNotification, Self.didSaveObjectIDsNotification]
+        guard names.contains(notification.name) else {
+            raise(
+                "NSManagedObjectContext.mergeChanges(fromContextDidSave:)",
+                "\(notification.name.rawValue) does not say what was saved.")
+        }
+        Self.mergeChanges(fromRemoteContextSave: notification.userInfo ?? [:], into: [self])
+    }
+
+    /// Takes in what a batch request, or another process, has changed.
+    public static func mergeChanges(
+        fromRemoteContextSave changes: [AnyHashable: Any], into contexts: [NSManagedObjectContext]
+    ) {
+        let keys = [
+            (NSInsertedObjectIDsKey, NSInsertedObjectsKey), (NSUpdatedObjectIDsKey, NSUpdatedObjectsKey),
+            (NSDeletedObjectIDsKey, NSDeletedObjectsKey),
+        ]
+        var ids: [AnyHashable: Any] = [:]
+        for (idKey, key) in keys { ids[idKey] = identities(changes[idKey]).union(identities(changes[key])) }
+        for context in contexts {
+            orRaise("NSManagedObjectContext.mergeChanges(fromRemoteContextSave:into:)") {
+                try ManagedObjectContext.mergeChanges(fromRemoteContextSave: ids, into: [context.base])
+            }
+            context.announceMerged(ids)
+        }
+    }
+
+    private static func identities(_ value: Any?) -> Set<NSManagedObjectID> {
+        switch value {
+        case let ids as Set<NSManagedObjectID>: ids
+        case let objects as Set<NSManagedObject>: Set(objects.map(\.objectID))
+        case let list as [Any]: Set(list.compactMap(identity))
+        case let set as NSSet: Set(set.allObjects.compactMap(identity))
+        default: []
+        }
+    }
+
+    private static func identity(_ value: Any) -> NSManagedObjectID? {
+        switch value {
+        case let id as NSManagedObjectID: id
+        case let object as NSManagedObject: object.objectID
+        case let uri as URL: NSManagedObjectID(uri: uri.absoluteString)
+        default: nil
+        }
+    }
+
+    /// Announces the changes that another context over the same stores has saved and this one has merged by itself.
+    func takeIn(_ notification: Notification) {
+        guard let sender = notification.object as? NSManagedObjectContext, sender !== self,
+            automaticallyMergesChangesFromParent, let info = notification.userInfo,
+            parent == nil
+                ? sender.base.persistentStoreCoordinator === base.persistentStoreCoordinator
+                    && sender.parent == nil : sender === parent
+        else { return }
+        announceMerged(info)
+    }
+
+    private func announceMerged(_ ids: [AnyHashable: Any]) {
+        func objects(_ key: String) -> Set<NSManagedObject> {
+            Set(Self.identities(ids[key]).compactMap { try? existingObject(with: $0) })
+        }
+        var changes: [AnyHashable: Any] = [:]
+        let (inserted, updated) = (objects(NSInsertedObjectIDsKey), objects(NSUpdatedObjectIDsKey))
+        let deleted = Set(Self.identities(ids[NSDeletedObjectIDsKey]).compactMap { registeredObject(for: $0) })
+        if !inserted.isEmpty { changes[NSInsertedObjectsKey] = inserted }
+        if !updated.isEmpty { changes[NSRefreshedObjectsKey] = updated }
+        changes[NSDeletedObjectsKey] = deleted
+        announce(changes)
+        NotificationCenter.default.post(name: Self.didMergeChangesObjectIDsNotification, object: self, userInfo: ids)
+    }
+}
+
+extension Notification.Name {
+    /// Posted before a save.
+    public static let NSManagedObjectContextWillSave = NSManagedObjectContext.willSaveObjectsNotification
+    /// Posted after a save.
+    public static let NSManagedObjectContextDidSave = NSManagedObjectContext.didSaveObjectsNotification
+    /// Posted when objects have changed.
+    public static let NSManagedObjectContextObjectsDidChange = NSManagedObjectContext.didChangeObjectsNotification
+    /// Posted after a save to a store that asks for it, with the store's UUID, URL and history token.
+    public static let NSPersistentStoreRemoteChange = Notification.Name("NSPersistentStoreRemoteChangeNotification")
+}
+
+extension NSManagedObjectContext {
+    /// When a block runs.
+    public enum ScheduledTaskType: Sendable {
+        case immediate
+        case enqueued
+    }
+
+    /// Runs a block in the context's turn, later and on another thread.
+    public func perform(_ block: @escaping () -> Void) {
+        let block = UncheckedBlock(run: block)
+        base.perform { [self] in run(block.run) }
+    }
+
+    /// Runs a block in the context's turn, on this thread, and returns when it is done.
+    public func performAndWait<Result, Failure: Error>(
+        _ block: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try base.performAndWait { () throws(Failure) -> Result in try run(block) }
+    }
+
+    /// Runs a block in the context's turn, off the caller's thread.
+    public func perform<Result, Failure: Error>(
+        schedule: ScheduledTaskType = .immediate, _ block: @escaping () throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        let block = UncheckedBlock { () -> Swift.Result<Result, Failure> in
+            do throws(Failure) {
+                return .success(try block())
+            } catch {
+                return .failure(error)
+            }
+        }
+        let done = await withCheckedContinuation { continuation in
+            base.perform { [self] in
+                continuation.resume(returning: UncheckedBlock { [result = run(block.run)] in result })
+            }
+        }
+        return try done.run().get()
+    }
+
+    /// The context whose block is running.
+    @TaskLocal static var current: NSManagedObjectContext?
+
+    /// Runs a block, and announces its changes at its end, as at the end of an event.
+    private func run<Result, Failure: Error>(_ block: () throws(Failure) -> Result) throws(Failure) -> Result {
+        turns += 1
+        defer { turns -= 1 }
+        let result = try Self.$current.withValue(self) { () -> Swift.Result<Result, Failure> in
+            do throws(Failure) {
+                return .success(try block())
+            } catch {
+                return .failure(error)
+            }
+        }.get()
+        if hasChanges { processPendingChanges() }
+        if turns == 1 { base.endUndoEvent() }
+        return result
+    }
+}
+
+/// A block that goes to the context's thread, as Core Data lets any.
+private struct UncheckedBlock<Result>: @unchecked Sendable {
+    let run: () -> Result
+}

@@ -1,0 +1,267 @@
+import Foundation
+import MoultBasics
+import MoultModel
+import MoultObjects
+
+extension NSManagedObjectContext {
+    /// Adds an object that was made without a context.
+    public func insert(_ object: NSManagedObject) {
+        guard object.storedObject == nil, let entity = object.detached?.entity else {
+            if object.managedObjectContext === self { return }
+            raise("NSManagedObjectContext.insert(_:)", "The object is in another context already.")
+        }
+        object.move(to: newHandle(entity.name ?? ""))
+        show(object)
+    }
+
+    /// Deletes an object at the next save, with all that its delete rules lead to.
+    public func delete(_ object: NSManagedObject) {
+        orRaise("NSManagedObjectContext.delete(_:)") {
+            let stored = try stored(object)
+            note(object)
+            try base.delete(stored, object)
+        }
+    }
+
+    /// The object of that identity; nothing is read for it.
+    public func object(with objectID: NSManagedObjectID) -> NSManagedObject {
+        orRaise("NSManagedObjectContext.object(with:)") {
+            try base.withLock { try base.publicObject(try $0.object(with: objectID), as: NSManagedObject.self) }
+        }
+    }
+
+    /// The object of that identity, read from the store.
+    ///
+    /// - Throws: 133000 where there is none.
+    public func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
+        try cocoaErrors {
+            try base.withLock { try base.publicObject(try $0.existingObject(with: objectID), as: NSManagedObject.self) }
+        }
+    }
+
+    /// The object of that identity where the context holds it.
+    public func registeredObject(for objectID: NSManagedObjectID) -> NSManagedObject? {
+        base.notingErrors(nil) { graph in
+            try graph.registeredObject(for: objectID).map { try base.publicObject($0, as: NSManagedObject.self) }
+        }
+    }
+
+    /// All objects that the context holds.
+    public var registeredObjects: Set<NSManagedObject> { base.publicObjects(\.registeredObjects) }
+    /// The objects that the next save inserts.
+    public var insertedObjects: Set<NSManagedObject> { base.publicObjects(\.insertedObjects) }
+    /// The saved objects that the next save changes.
+    public var updatedObjects: Set<NSManagedObject> { base.publicObjects(\.updatedObjects) }
+    /// The objects that the next save deletes.
+    public var deletedObjects: Set<NSManagedObject> { base.publicObjects(\.deletedObjects) }
+
+    /// Says in which store a new object is to be saved.
+    public func assign(_ object: Any, to store: NSPersistentStore) {
+        orRaise("NSManagedObjectContext.assign(_:to:)") {
+            let stored = try stored(object as? NSManagedObject)
+            try base.withLock { try $0.assign(stored, to: store.base.store) }
+        }
+    }
+
+    /// Gives new objects the identities that they will be saved under.
+    public func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
+        try cocoaErrors {
+            try base.withLock { try $0.obtainPermanentIDs(for: objects.compactMap(\.storedObject)) }
+        }
+    }
+
+    /// Has an object read again what the store holds; what was changed here stays, or is given up.
+    public func refresh(_ object: NSManagedObject, mergeChanges: Bool) {
+        guard let stored = object.storedObject else { return }
+        if !mergeChanges { object.willTurnIntoFault() }
+        orRaise("NSManagedObjectContext.refresh(_:mergeChanges:)") {
+            try base.withLock { try $0.refresh(stored, mergingChanges: mergeChanges) }
+        }
+        if !mergeChanges { object.didTurnIntoFault() }
+        announce([NSRefreshedObjectsKey: Set([object])])
+    }
+
+    /// Refreshes every object of the context; changes stay.
+    public func refreshAllObjects() {
+        let all = registeredObjects
+        orRaise("NSManagedObjectContext.refreshAllObjects()") { try base.refreshAllObjects() }
+        announce([NSRefreshedObjectsKey: all])
+    }
+
+    /// Refreshes an object that was changed, to detect conflicts at the save.
+    public func detectConflicts(for object: NSManagedObject) { note(object) }
+
+    private func stored(_ object: NSManagedObject?) throws -> Object {
+        if let stored = object?.storedObject { return stored }
+        throw MigrationError(.usage, "The object is in no context.", remedy: "Insert it first.")
+    }
+
+    // MARK: - Making objects
+
+    /// The handle of a new object.
+    func newHandle(_ entityName: String) -> NSManagedObjectHandle {
+        orRaise("NSEntityDescription.insertNewObject(forEntityName: \"\(entityName)\")") {
+            try base.withLock { NSManagedObjectHandle(object: try $0.insert(entityName), context: base) }
+        }
+    }
+
+    /// Makes a new object the public one of its stored object.
+    func show(_ object: NSManagedObject) {
+        base.performAndWait {
+            object.storedObject?.publicObject = object
+            retained?.insert(object)
+            note(object)
+            object.awakeFromInsert()
+        }
+    }
+
+    func insertNew(_ entityName: String) -> NSManagedObject {
+        orRaise("NSEntityDescription.insertNewObject(forEntityName: \"\(entityName)\")") {
+            if let migration { return try migration.insert(entityName) }
+            return try base.withLock { graph in
+                let object = try base.publicObject(try graph.insert(entityName), as: NSManagedObject.self)
+                show(object)
+                return object
+            }
+        }
+    }
+
+    func entityName(for type: NSManagedObject.Type, call: String) -> String {
+        guard let coordinator = persistentStoreCoordinator else {
+            raise(call, "The context has neither a coordinator nor a parent.")
+        }
+        return orRaise(call) { try coordinator.base.classes.entityName(for: type) }
+    }
+
+    /// Returns the results of a request, unsaved changes included unless it says otherwise.
+    ///
+    /// - Throws: an `NSError` for a predicate or key that the store cannot answer.
+    public func fetch<Result>(_ request: NSFetchRequest<Result>) throws -> [Result] {
+        try results(request).map { found in
+            if let result = found as? Result { return result }
+            raise(
+                "NSManagedObjectContext.fetch(_:)",
+                "\(found) is no \(Result.self): set resultType, or managedObjectClassName of the entity.")
+        }
+    }
+
+    /// Returns the number of objects that a request finds.
+    public func count<Result>(for request: NSFetchRequest<Result>) throws -> Int {
+        try cocoaErrors {
+            try base.withLock { try $0.count(try objectFetch(request)) }
+        }
+    }
+
+    private func objectFetch<Result>(_ request: NSFetchRequest<Result>) throws -> ObjectFetch {
+        guard let coordinator = persistentStoreCoordinator else {
+            throw MigrationError(
+                .usage, "The context has neither a coordinator nor a parent.",
+                remedy: "Set persistentStoreCoordinator or parent before the context is used.")
+        }
+        if let stores = request.affectedStores, stores != coordinator.persistentStores {
+            throw MigrationError(
+                .fetchUnsupported, "A fetch asks every store of the coordinator that has the entity.",
+                place: request.entityName ?? "",
+                remedy: "Leave affectedStores nil, or use a coordinator for each store.")
+        }
+        return try request.objectFetch(in: coordinator)
+    }
+
+    private func results<Result>(_ request: NSFetchRequest<Result>) throws -> [Any] {
+        try cocoaErrors {
+            if let migration { return try migration.fetch(try objectFetch(request), in: self) }
+            return try base.withLock { graph in
+                let fetch = try objectFetch(request)
+                switch request.resultType {
+                case .managedObjectIDResultType: return try graph.fetchIDs(fetch)
+                case .countResultType: return [NSNumber(value: try graph.count(fetch))]
+                case .dictionaryResultType:
+                    let rows = try graph.fetchRows(fetch).map(dictionary)
+                    return Result.self is [String: Any].Type ? rows : rows.map { NSDictionary($0) }
+                default:
+                    let objects = try base.publicObjects(try graph.fetch(fetch), as: NSManagedObject.self)
+                    if request.shouldRefreshRefetchedObjects {
+                        for object in objects { refresh(object, mergeChanges: true) }
+                    }
+                    if !request.returnsObjectsAsFaults {
+                        for object in objects {
+                            object.willAccessValue(forKey: object.entity.attributesByName.keys.first)
+                        }
+                    }
+                    return objects
+                }
+            }
+        }
+    }
+
+    private func dictionary(_ row: [String: ExpressionValue]) throws -> [String: Any] {
+        try row.compactMapValues { value -> Any? in
+            switch value {
+            case .object(let id): id
+            case .decimal(let digits): NSDecimalNumber(string: digits)
+            default: try value.foundation(in: nil)
+            }
+        }
+    }
+}
+
+extension NSDictionary {
+    fileprivate convenience init(_ row: [String: Any]) {
+        self.init(objects: Array(row.values), forKeys: row.keys.map { NSString(string: $0) })
+    }
+}
+
+extension NSManagedObjectContext {
+    /// Carries out a batch request, a request of persistent history, or an asynchronous fetch.
+    ///
+    /// - Throws: an `NSError` of the Cocoa domain.
+    @discardableResult
+    public func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
+        try cocoaErrors(in: self) {
+            switch request {
+            case let request as NSBatchInsertRequest: return try request.run(in: self)
+            case let request as NSBatchUpdateRequest: return try request.run(in: self)
+            case let request as NSBatchDeleteRequest: return try request.run(in: self)
+            case let request as NSPersistentHistoryChangeRequest: return try request.run(in: self)
+            case let request as any AsynchronousRequest: return request.start(in: self)
+            default:
+                throw MigrationError(
+                    .unsupported, "A \(type(of: request)) cannot be executed.", place: "\(type(of: request))",
+                    remedy: "Use fetch(_:) for a fetch request.")
+            }
+        }
+    }
+
+    /// A value of a batch request as the attribute of that name keeps it.
+    func stored(_ value: Any, _ key: String, of entityName: String) throws -> Any {
+        guard !(value is AttributeValue), !(value is NSNull),
+            let model = persistentStoreCoordinator?.base.managedObjectModel,
+            let attribute = model.entity(entityName).flatMap({ model.attribute(key, of: $0) })
+        else { return value }
+        if attribute.type == .transformable {
+            return AttributeValue.transformable(
+                [UInt8](try TransformerBridge(attribute.valueTransformerName).data(from: value)))
+        }
+        return try attributeValue(value, attribute.type, "\(entityName).\(key)") ?? value
+    }
+
+}
+
+private protocol AsynchronousRequest {
+    func start(in context: NSManagedObjectContext) -> NSPersistentStoreResult
+}
+
+extension NSAsynchronousFetchRequest: AsynchronousRequest {
+    fileprivate func start(in context: NSManagedObjectContext) -> NSPersistentStoreResult {
+        let result = NSAsynchronousFetchResult(self)
+        context.perform {
+            do {
+                result.finalResult = try context.fetch(self.fetchRequest)
+            } catch {
+                result.operationError = error
+            }
+            self.completionBlock?(result)
+        }
+        return result
+    }
+}

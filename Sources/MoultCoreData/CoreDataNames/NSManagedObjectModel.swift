@@ -1,0 +1,204 @@
+import Foundation
+import MoultModel
+import Synchronization
+
+/// One version of a model. A coordinator that uses it makes it immutable.
+open class NSManagedObjectModel: NSObject, @unchecked Sendable {
+    /// The versions of a model file, which stores are migrated along.
+    let versions: ModelVersions?
+    private let settled = Mutex<ManagedObjectModel?>(nil)
+    private var parts: [NSEntityDescription] = []
+    private var groups: [String: [String]] = [:]
+    private var templates: [String: NSFetchRequest<any NSFetchRequestResult>] = [:]
+    /// The identifiers that stores of the model are marked with.
+    open var versionIdentifiers: Set<AnyHashable> = [] {
+        willSet { willChange("versionIdentifiers") }
+    }
+
+    /// A model of nothing.
+    public override init() { versions = nil }
+
+    /// Reads the model at a URL (`.momd`, `.mom`, `.xcdatamodeld`); nil if it cannot be read.
+    public convenience init?(contentsOf url: URL) {
+        guard let versions = try? ModelVersions(contentsOf: url), let current = versions.current else { return nil }
+        self.init(current.model, versions: versions)
+    }
+
+    /// One model of several; nil if two do not fit together.
+    public convenience init?(byMerging models: [NSManagedObjectModel]?) {
+        guard let merged = try? ManagedObjectModel(byMerging: try (models ?? []).map { try $0.value() }) else {
+            return nil
+        }
+        self.init(merged)
+    }
+
+    /// The one of several versions, or those of several models together, that a store was made with; nil if none are.
+    public convenience init?(byMerging models: [NSManagedObjectModel], forStoreMetadata metadata: [String: Any]) {
+        guard
+            let merged = try? ManagedObjectModel(
+                byMerging: try models.map { try $0.value() }, forStoreMetadata: metadata)
+        else { return nil }
+        self.init(merged)
+    }
+
+    /// The model that a store was made with, among all versions in the bundles; nil if it is not there.
+    open class func mergedModel(
+        from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]
+    ) -> NSManagedObjectModel? {
+        (try? ManagedObjectModel.mergedModel(from: bundles, forStoreMetadata: metadata)).map {
+            NSManagedObjectModel($0)
+        }
+    }
+
+    /// The current versions of all models in the bundles as one; nil where there is none.
+    open class func mergedModel(from bundles: [Bundle]?) -> NSManagedObjectModel? {
+        (try? ManagedObjectModel.mergedModel(from: bundles)).map { NSManagedObjectModel($0) }
+    }
+
+    /// The model that SwiftData makes of a schema, together with another one; nil if it cannot be made, or if the two do
+    /// not fit together.
+    public static func makeManagedObjectModel(
+        for schema: some _ManagedObjectModelSource, mergedWith managedObjectModel: NSManagedObjectModel? = nil
+    ) -> NSManagedObjectModel? {
+        guard let made = try? NSManagedObjectModel(schema.managedObjectModel()) else { return nil }
+        return managedObjectModel.map { NSManagedObjectModel(byMerging: [made, $0]) } ?? made
+    }
+
+    /// The model that SwiftData makes of classes with `@Model`, and of those that they lead to.
+    public static func makeManagedObjectModel(
+        for types: [any _ManagedObjectModelClass.Type], mergedWith managedObjectModel: NSManagedObjectModel? = nil
+    ) -> NSManagedObjectModel? {
+        struct Classes: _ManagedObjectModelSource {
+            let types: [any _ManagedObjectModelClass.Type]
+            func managedObjectModel() throws -> ManagedObjectModel {
+                try types.first?._managedObjectModel(of: types) ?? ManagedObjectModel(entities: [])
+            }
+        }
+        return makeManagedObjectModel(for: Classes(types: types), mergedWith: managedObjectModel)
+    }
+
+    init(_ value: ManagedObjectModel, versions: ModelVersions? = nil) {
+        self.versions = versions
+        super.init()
+        versionIdentifiers = Set(value.versionIdentifiers)
+        parts = value.entities.map { NSEntityDescription($0) }
+        let byName = entitiesByName
+        for entity in value.entities {
+            byName[entity.name]?.subentities = value.subentities(of: entity).compactMap { byName[$0.name] }
+        }
+        for entity in value.entities {
+            for relationship in entity.relationships {
+                let made = byName[entity.name]?.relationshipsByName[relationship.name]
+                let destination = byName[relationship.destinationEntityName]
+                made?.destinationEntity = destination
+                made?.inverseRelationship = relationship.inverseName.flatMap { destination?.relationshipsByName[$0] }
+            }
+            guard let made = byName[entity.name] else { continue }
+            made.indexes = entity.fetchIndexes.map { NSFetchIndexDescription($0, in: made) }
+        }
+        for entity in parts { entity.model = self }
+        for configuration in value.configurations { groups[configuration.name] = configuration.entityNames }
+        for template in value.fetchRequestTemplates { templates[template.name] = NSFetchRequest(template) }
+        settled.withLock { $0 = value }
+    }
+
+    /// The entities of the model.
+    open var entities: [NSEntityDescription] {
+        get { parts }
+        set {
+            willChange("entities")
+            parts = newValue
+            for entity in parts { entity.model = self }
+        }
+    }
+
+    /// The entities by name.
+    open var entitiesByName: [String: NSEntityDescription] {
+        Dictionary(parts.compactMap { entity in entity.name.map { ($0, entity) } }) { first, _ in first }
+    }
+
+    /// The names of the configurations.
+    open var configurations: [String] { groups.keys.sorted() }
+
+    /// The entities of a configuration; of the whole model for nil.
+    open func entities(forConfigurationName name: String?) -> [NSEntityDescription]? {
+        guard let name else { return parts }
+        return groups[name].map { $0.compactMap { entitiesByName[$0] } }
+    }
+
+    /// Says which entities make up a configuration.
+    open func setEntities(_ entities: [NSEntityDescription], forConfigurationName name: String) {
+        willChange("setEntities(_:forConfigurationName:)")
+        groups[name] = entities.compactMap(\.name)
+    }
+
+    // MARK: - Fetch requests of the model
+
+    /// The fetch request that the model keeps under a name.
+    open func fetchRequestTemplate(forName name: String) -> NSFetchRequest<any NSFetchRequestResult>? {
+        templates[name]
+    }
+    /// All fetch requests of the model by name.
+    open var fetchRequestTemplatesByName: [String: NSFetchRequest<any NSFetchRequestResult>] { templates }
+    /// Keeps a fetch request under a name.
+    open func setFetchRequestTemplate(_ request: NSFetchRequest<any NSFetchRequestResult>?, forName name: String) {
+        willChange("setFetchRequestTemplate(_:forName:)")
+        templates[name] = request
+    }
+    /// The request that the model keeps under a name, with values for its variables.
+    open func fetchRequestFromTemplate(
+        withName name: String, substitutionVariables variables: [String: Any]
+    ) -> NSFetchRequest<any NSFetchRequestResult>? {
+        guard let template = templates[name] else { return nil }
+        let request = template.copyOfRequest()
+        request.predicate = template.predicate?.withSubstitutionVariables(variables)
+        return request
+    }
+
+    // MARK: - Versions
+
+    /// The version hash of each entity, 32 bytes.
+    open var entityVersionHashesByName: [String: Data] {
+        orRaise("NSManagedObjectModel.entityVersionHashesByName") { try value().entityVersionHashesByName }
+    }
+    /// The checksum over all version hashes, as Xcode prints it.
+    open var versionChecksum: String { orRaise("NSManagedObjectModel.versionChecksum") { try value().versionChecksum } }
+    /// Whether a store with this metadata opens with the model.
+    open func isConfiguration(withName name: String?, compatibleWithStoreMetadata metadata: [String: Any]) -> Bool {
+        orRaise("NSManagedObjectModel.isConfiguration(withName:compatibleWithStoreMetadata:)") {
+            try value().isConfiguration(withName: name, compatibleWithStoreMetadata: metadata)
+        }
+    }
+
+    // MARK: - As a value
+
+    /// A model that a coordinator uses cannot be changed any more; of any other, the value is made anew.
+    func willChange(_ call: String) {
+        if isFrozen { raise("NSManagedObjectModel.\(call)", "Can't modify an immutable model.") }
+        settled.withLock { $0 = nil }
+    }
+
+    /// Set for good by the first coordinator that uses the model.
+    private(set) var isFrozen = false
+
+    /// The model as a coordinator uses it, unchangeable from now on.
+    func frozen() throws -> ManagedObjectModel {
+        let value = try value()
+        isFrozen = true
+        return value
+    }
+
+    /// The model as it is now.
+    ///
+    /// - Throws: `modelInvalid` with the place at fault.
+    func value() throws -> ManagedObjectModel {
+        if let value = settled.withLock({ $0 }) { return value }
+        let value = try ManagedObjectModel(
+            entities: try parts.map { try $0.value() },
+            configurations: groups.map { Configuration(name: $0.key, entityNames: $0.value) },
+            fetchRequestTemplates: try templates.map { try $1.template(named: $0) },
+            versionIdentifiers: versionIdentifiers.isEmpty ? [""] : versionIdentifiers.map { "\($0.base)" }.sorted())
+        settled.withLock { $0 = value }
+        return value
+    }
+}

@@ -1,0 +1,257 @@
+import Foundation
+import Synchronization
+
+/// A model, its stores and a context to begin with.
+open class NSPersistentContainer: NSObject, @unchecked Sendable {
+    /// The name of the model and, by default, of the store's file.
+    public let name: String
+    /// The coordinator that holds the open stores.
+    public let persistentStoreCoordinator: NSPersistentStoreCoordinator
+    /// A context for reading.
+    public let viewContext: NSManagedObjectContext
+    private let descriptions: Mutex<[NSPersistentStoreDescription]>
+
+    /// A container of the model of that name among the resources of the main bundle. Ends the program if there is none.
+    public convenience init(name: String) {
+        let container = orRaise("NSPersistentContainer(name: \"\(name)\")") { try PersistentContainer(name: name) }
+        self.init(
+            name: name,
+            managedObjectModel: NSManagedObjectModel(
+                container.managedObjectModel, versions: container.persistentStoreCoordinator.modelVersions))
+    }
+
+    /// A container of a model.
+    public convenience init(name: String, managedObjectModel model: NSManagedObjectModel) {
+        self.init(name: name, coordinator: NSPersistentStoreCoordinator(managedObjectModel: model))
+        let url = Self.defaultDirectoryURL().appendingPathComponent("\(name).sqlite")
+        descriptions.withLock { $0 = [NSPersistentStoreDescription(url: url)] }
+    }
+
+    init(name: String, coordinator: NSPersistentStoreCoordinator) {
+        self.name = name
+        persistentStoreCoordinator = coordinator
+        viewContext = NSManagedObjectContext(.mainQueue)
+        viewContext.persistentStoreCoordinator = coordinator
+        descriptions = Mutex([])
+    }
+
+    /// The model that stores are opened with.
+    open var managedObjectModel: NSManagedObjectModel { persistentStoreCoordinator.managedObjectModel }
+
+    /// The stores to load.
+    open var persistentStoreDescriptions: [NSPersistentStoreDescription] {
+        get { descriptions.withLock { $0 } }
+        set { descriptions.withLock { $0 = newValue } }
+    }
+
+    /// The default folder of stores.
+    open class func defaultDirectoryURL() -> URL { PersistentContainer.defaultDirectoryURL() }
+
+    /// Loads every store that is described. The block is called once for each.
+    open func loadPersistentStores(
+        completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
+    ) {
+        let folder = Self.defaultDirectoryURL()
+        for description in persistentStoreDescriptions {
+            if description.type == NSSQLiteStoreType,
+                description.url?.deletingLastPathComponent().standardizedFileURL == folder.standardizedFileURL
+            {
+                try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            }
+            persistentStoreCoordinator.addPersistentStore(with: description, completionHandler: block)
+        }
+    }
+
+    /// A context of its own over the same stores.
+    open func newBackgroundContext() -> NSManagedObjectContext {
+        let context = NSManagedObjectContext(.privateQueue)
+        context.persistentStoreCoordinator = persistentStoreCoordinator
+        return context
+    }
+
+    /// Runs a block with a context of its own, later and on another thread.
+    open func performBackgroundTask(_ block: @escaping (NSManagedObjectContext) -> Void) {
+        let context = newBackgroundContext()
+        context.perform { block(context) }
+    }
+
+    /// Runs a block with a context of its own, off the caller's thread.
+    open func performBackgroundTask<Result, Failure: Error>(
+        _ block: @escaping (NSManagedObjectContext) throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        let context = newBackgroundContext()
+        return try await context.perform { () throws(Failure) -> Result in try block(context) }
+    }
+}
+
+/// Unavailable: there is no CloudKit on Linux.
+@available(*, unavailable, message: "there is no CloudKit on Linux; use NSPersistentContainer over the same store")
+open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Sendable {}
+
+/// Unavailable: there is no Spotlight on Linux.
+@available(*, unavailable, message: "there is no Spotlight on Linux")
+open class NSCoreDataCoreSpotlightDelegate: NSObject {}
+
+/// Unavailable: stores are SQLite files or in memory.
+@available(*, unavailable, message: "stores are SQLite files or in memory")
+open class NSIncrementalStore: NSObject {}
+
+/// Unavailable: stores are SQLite files or in memory.
+@available(*, unavailable, message: "stores are SQLite files or in memory")
+open class NSAtomicStore: NSObject {}
+
+/// The configuration of a store that a container opens.
+open class NSPersistentStoreDescription: NSObject, @unchecked Sendable {
+    let base: PersistentStoreDescription
+    private(set) var postsRemoteChanges = false
+    private var kept: [String: NSObject] = [:]
+
+    /// A description of the store at a URL; `/dev/null` is a store in memory.
+    public init(url: URL) { base = PersistentStoreDescription(url: url) }
+
+    /// A description whose ``url`` is to be set.
+    public override init() {
+        base = PersistentStoreDescription()
+        base.type = .sqlite
+    }
+
+    init(_ base: PersistentStoreDescription) { self.base = base }
+
+    /// The store's file.
+    open var url: URL? {
+        get { base.url }
+        set { base.url = newValue }
+    }
+    /// `NSSQLiteStoreType` or `NSInMemoryStoreType`.
+    open var type: String {
+        get { base.type.rawValue }
+        set {
+            base.type = orRaise("NSPersistentStoreDescription.type") {
+                try NSPersistentStore.StoreType(rawValue: newValue).moult("NSPersistentStoreDescription.type")
+            }
+        }
+    }
+    /// The configuration whose entities the store holds.
+    open var configuration: String? {
+        get { base.configuration }
+        set { base.configuration = newValue }
+    }
+    /// Whether the store is opened for reading only.
+    open var isReadOnly: Bool {
+        get { base.isReadOnly }
+        set { base.isReadOnly = newValue }
+    }
+    /// Seconds to wait for another process.
+    open var timeout: TimeInterval {
+        get { base.timeout }
+        set { base.timeout = newValue }
+    }
+    /// Whether the store is opened on another thread.
+    open var shouldAddStoreAsynchronously: Bool {
+        get { base.shouldAddStoreAsynchronously }
+        set { base.shouldAddStoreAsynchronously = newValue }
+    }
+    /// Whether an older store is migrated when it is opened.
+    open var shouldMigrateStoreAutomatically: Bool {
+        get { base.shouldMigrateStoreAutomatically }
+        set { base.shouldMigrateStoreAutomatically = newValue }
+    }
+    /// Whether a mapping may be inferred for that.
+    open var shouldInferMappingModelAutomatically: Bool {
+        get { base.shouldInferMappingModelAutomatically }
+        set { base.shouldInferMappingModelAutomatically = newValue }
+    }
+    /// SQLite's pragmas by name.
+    open var sqlitePragmas: [String: NSObject] { base.sqlitePragmas.mapValues { NSString(string: $0) } }
+    /// Sets a pragma by its name.
+    open func setValue(_ value: NSObject?, forPragmaNamed name: String) {
+        base.setValue(value.map { "\($0)" }, forPragmaNamed: name)
+    }
+    /// The options by their keys.
+    open var options: [String: NSObject] { kept }
+
+    /// Sets an option. A key that Moult does not know is kept and has no effect, as in Core Data.
+    open func setOption(_ option: NSObject?, forKey key: String) {
+        kept[key] = option
+        if key == NSPersistentStoreRemoteChangeNotificationPostOptionKey {
+            postsRemoteChanges = (option as? NSNumber)?.boolValue ?? false
+        } else if PersistentStoreOption.all.contains(key) {
+            base.setOption(option.flatMap(storeOption), forKey: key)
+        }
+    }
+}
+
+/// An option as MoultCoreData takes it.
+func storeOption(_ value: Any) -> (any Sendable)? {
+    switch value {
+    case let manager as NSStagedMigrationManager: manager.base
+    case let number as NSNumber:
+        number.doubleValue == 0 || number.doubleValue == 1
+            ? number.intValue as any Sendable : number.doubleValue
+    case let flag as Bool: flag
+    case let number as Int: number
+    case let number as Double: number
+    case let text as NSString: text.substring(from: 0)
+    case let text as String: text
+    case let texts as [String: String]: texts
+    case let texts as [String]: texts
+    case let texts as NSArray: texts.map { "\($0)" }
+    case let texts as NSDictionary:
+        texts.reduce(into: [String: String]()) { all, entry in
+            if let key = entry.key as? String { all[key] = "\(entry.value)" }
+        }
+    default: "\(value)"
+    }
+}
+
+/// One open store of a coordinator.
+open class NSPersistentStore: NSObject, @unchecked Sendable {
+    let base: PersistentStore
+    weak var coordinator: NSPersistentStoreCoordinator?
+    /// The options that the store was opened with.
+    open internal(set) var options: [AnyHashable: Any]?
+
+    /// The kinds of stores.
+    public struct StoreType: RawRepresentable, Sendable, Hashable {
+        /// Core Data's word.
+        public let rawValue: String
+        /// The kind of that word.
+        public init(rawValue: String) { self.rawValue = rawValue }
+        /// One SQLite file.
+        public static let sqlite = StoreType(rawValue: NSSQLiteStoreType)
+        /// In memory.
+        public static let inMemory = StoreType(rawValue: NSInMemoryStoreType)
+
+        func moult(_ call: String) throws -> PersistentStore.StoreType {
+            if let type = PersistentStore.StoreType(rawValue: rawValue) { return type }
+            throw MigrationError(
+                .unsupported, "There are no stores of type \(rawValue).", place: call,
+                remedy: "Use NSSQLiteStoreType or NSInMemoryStoreType.")
+        }
+    }
+
+    init(_ base: PersistentStore, _ coordinator: NSPersistentStoreCoordinator) {
+        self.base = base
+        self.coordinator = coordinator
+    }
+
+    /// The store's file; `/dev/null` for one in memory.
+    open var url: URL? { base.url ?? URL(fileURLWithPath: "/dev/null") }
+    /// Core Data's word for the kind of store.
+    open var type: String { base.type.rawValue }
+    /// The configuration whose entities the store holds.
+    open var configurationName: String { base.configurationName ?? "PF_DEFAULT_CONFIGURATION_NAME" }
+    /// The UUID of the store.
+    open var identifier: String! { base.identifier.uuidString }
+    /// Whether the store was opened for reading only.
+    open var isReadOnly: Bool { base.isReadOnly }
+    /// The coordinator that the store is open in.
+    open var persistentStoreCoordinator: NSPersistentStoreCoordinator? { coordinator }
+    /// The metadata of the store.
+    open var metadata: [String: Any]! { coordinator?.metadata(for: self) }
+
+    /// Whether both are the same open store.
+    open override func isEqual(_ object: Any?) -> Bool { (object as? NSPersistentStore)?.base === base }
+    /// Hashes which open store it is.
+    open override var hash: Int { ObjectIdentifier(base).hashValue }
+}

@@ -1,0 +1,314 @@
+import Foundation
+import MoultModel
+import MoultObjects
+import Synchronization
+
+/// A model and the open stores that hold its objects.
+open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
+    let base: PersistentStoreCoordinator
+    /// The model of every store that is open here.
+    public let managedObjectModel: NSManagedObjectModel
+    /// The name that an app gives the coordinator.
+    open var name: String?
+    private let open = Mutex<[NSPersistentStore]>([])
+    private static let all = Mutex<[Weak]>([])
+
+    private struct Weak: @unchecked Sendable { weak var coordinator: NSPersistentStoreCoordinator? }
+
+    /// A coordinator of a model, which cannot be changed from now on. Ends the program if the model is not whole.
+    public convenience init(managedObjectModel model: NSManagedObjectModel) {
+        let value = orRaise("NSPersistentStoreCoordinator(managedObjectModel:)") { try model.frozen() }
+        self.init(PersistentStoreCoordinator(managedObjectModel: value, versions: model.versions), model)
+    }
+
+    init(_ base: PersistentStoreCoordinator, _ model: NSManagedObjectModel) {
+        self.base = base
+        managedObjectModel = model
+        super.init()
+        _ = NSPersistentHistoryToken.formerName
+        base.publicCoordinator = self
+        base.classes.use(NSManagedObject.self)
+        let box = Weak(coordinator: self)
+        Self.all.withLock { all in
+            all.removeAll { $0.coordinator == nil }
+            all.append(box)
+        }
+    }
+
+    /// The coordinator that stands over one without the prefix.
+    static func over(_ base: PersistentStoreCoordinator) -> NSPersistentStoreCoordinator {
+        base.publicCoordinator as? NSPersistentStoreCoordinator
+            ?? NSPersistentStoreCoordinator(base, NSManagedObjectModel(base.managedObjectModel))
+    }
+
+    /// The entity of a class in the models that are open.
+    static func openEntity(of type: NSManagedObject.Type) -> NSEntityDescription {
+        for coordinator in newestFirst {
+            if let name = try? coordinator.base.classes.entityName(for: type),
+                let entity = coordinator.managedObjectModel.entitiesByName[name]
+            {
+                return entity
+            }
+        }
+        raise("\(type).entity()", "No open model has an entity for the class.")
+    }
+
+    /// The entity of an object: in the model of its store, otherwise in any that is open.
+    static func openEntity(of id: NSManagedObjectID) -> NSEntityDescription {
+        let coordinators = newestFirst
+        let owners = coordinators.filter { $0.store(of: id) != nil }
+        for coordinator in owners + coordinators {
+            if let entity = coordinator.managedObjectModel.entities.first(where: { $0.name == id.entityName }) {
+                return entity
+            }
+        }
+        raise("NSManagedObjectID.entity", "No open model has the entity \(id.entityName).")
+    }
+
+    /// The open store of an object.
+    static func openStore(of id: NSManagedObjectID) -> NSPersistentStore? {
+        newestFirst.lazy.compactMap { $0.store(of: id) }.first
+    }
+
+    private static var newestFirst: [NSPersistentStoreCoordinator] {
+        all.withLock { $0.compactMap(\.coordinator) }.reversed()
+    }
+
+    private func store(of id: NSManagedObjectID) -> NSPersistentStore? {
+        persistentStores.first { $0.base.identifier == id.store }
+    }
+
+    // MARK: - Stores
+
+    /// The stores that are open here.
+    open var persistentStores: [NSPersistentStore] {
+        open.withLock { open in
+            open = base.persistentStores.map { store in
+                open.first { $0.base === store } ?? NSPersistentStore(store, self)
+            }
+            return open
+        }
+    }
+
+    /// The store at a URL; nil if none is open from there.
+    open func persistentStore(for url: URL) -> NSPersistentStore? {
+        base.persistentStore(for: url).flatMap { found in persistentStores.first { $0.base === found } }
+    }
+
+    /// Returns the URL of a store.
+    open func url(for store: NSPersistentStore) -> URL { base.url(for: store.base) }
+
+    /// Opens a store, making it where there is none.
+    @discardableResult
+    open func addPersistentStore(
+        type: NSPersistentStore.StoreType, configuration: String? = nil, at url: URL,
+        options: [AnyHashable: Any]? = nil
+    ) throws -> NSPersistentStore {
+        try addPersistentStore(ofType: type.rawValue, configurationName: configuration, at: url, options: options)
+    }
+
+    /// Opens a store, making it where there is none.
+    @discardableResult
+    open func addPersistentStore(
+        ofType type: String, configurationName configuration: String?, at url: URL?,
+        options: [AnyHashable: Any]? = nil
+    ) throws -> NSPersistentStore {
+        let added = try cocoaErrors {
+            try base.addPersistentStore(
+                type: try NSPersistentStore.StoreType(rawValue: type).moult("addPersistentStore"),
+                configuration: configuration, at: url, options: Self.moult(options))
+        }
+        let posts = (options?[NSPersistentStoreRemoteChangeNotificationPostOptionKey] as? NSNumber)?.boolValue
+        return adopt(added, options, postsRemoteChanges: posts ?? false)
+    }
+
+    /// Opens the store that a description is of.
+    open func addPersistentStore(
+        with description: NSPersistentStoreDescription,
+        completionHandler completion: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
+    ) {
+        let done = UncheckedCompletion(run: completion)
+        base.add(description.base) { [self] result in
+            do {
+                adopt(try result.get(), description.options, postsRemoteChanges: description.postsRemoteChanges)
+                done.run(description, nil)
+            } catch {
+                done.run(description, cocoaError(error))
+            }
+        }
+    }
+
+    /// Closes a store.
+    open func remove(_ store: NSPersistentStore) throws {
+        try cocoaErrors { try base.remove(store.base) }
+    }
+
+    @discardableResult
+    private func adopt(
+        _ store: PersistentStore, _ options: [AnyHashable: Any]?, postsRemoteChanges: Bool
+    ) -> NSPersistentStore {
+        let made = persistentStores.first { $0.base === store } ?? NSPersistentStore(store, self)
+        made.options = options
+        guard postsRemoteChanges else { return made }
+        let (identifier, url) = (store.identifier, store.url)
+        _ = base.objects.observeSaves { [weak self] saved in
+            let ids = saved.inserted.union(saved.updated).union(saved.deleted)
+            guard let self, ids.contains(where: { $0.store == identifier }) else { return }
+            var info: [AnyHashable: Any] = [NSStoreUUIDKey: identifier.uuidString]
+            if let url { info[NSPersistentStoreURLKey] = url }
+            info[NSPersistentHistoryTokenKey] = currentPersistentHistoryToken(fromStores: nil)
+            NotificationCenter.default.post(name: .NSPersistentStoreRemoteChange, object: self, userInfo: info)
+        }
+        return made
+    }
+
+    static func moult(_ options: [AnyHashable: Any]?) -> [String: any Sendable]? {
+        options?.reduce(into: [:]) { all, option in
+            let key = "\(option.key.base)"
+            // An app keeps keys of its own there, and those of Apple's systems, which Core Data ignores too.
+            if PersistentStoreOption.all.contains(key) { all[key] = storeOption(option.value) }
+        }
+    }
+
+    // MARK: - Identities
+
+    /// The identity that a URI stands for.
+    open func managedObjectID(forURIRepresentation uri: URL) -> NSManagedObjectID? {
+        base.managedObjectID(forURIRepresentation: uri)
+    }
+
+    /// Runs a block on another thread.
+    open func perform(_ block: @escaping () -> Void) {
+        let done = UncheckedCompletion { _, _ in block() }
+        DispatchQueue(label: "NSPersistentStoreCoordinator").async { done.run(NSPersistentStoreDescription(), nil) }
+    }
+
+    /// Runs a block on another thread.
+    open func perform<Result, Failure: Error>(
+        _ block: @escaping () throws(Failure) -> Result
+    ) async throws(Failure) -> Result { try performAndWait(block) }
+
+    /// Runs a block on this thread, with the coordinator's contexts waiting.
+    open func performAndWait<Result, Failure: Error>(
+        _ block: () throws(Failure) -> Result
+    ) throws(Failure) -> Result { try base.objects.lock.withLock(block) }
+}
+
+private struct UncheckedCompletion: @unchecked Sendable {
+    let run: (NSPersistentStoreDescription, (any Error)?) -> Void
+}
+
+extension NSPersistentStoreCoordinator {
+    /// The metadata of a store that need not be open.
+    public class func metadataForPersistentStore(
+        type: NSPersistentStore.StoreType, at url: URL, options: [AnyHashable: Any]? = nil
+    ) throws -> [String: Any] {
+        try cocoaErrors {
+            _ = try type.moult("metadataForPersistentStore")
+            return try PersistentStoreCoordinator.metadataForPersistentStore(at: url)
+        }
+    }
+
+    /// The metadata of a store that need not be open.
+    public class func metadataForPersistentStore(
+        ofType type: String, at url: URL, options: [AnyHashable: Any]? = nil
+    ) throws -> [String: Any] {
+        try metadataForPersistentStore(type: .init(rawValue: type), at: url)
+    }
+
+    /// Writes the app's own entries into the metadata of a store that need not be open.
+    public class func setMetadata(
+        _ metadata: [String: Any]?, type: NSPersistentStore.StoreType, at url: URL,
+        options: [AnyHashable: Any]? = nil
+    ) throws {
+        try cocoaErrors {
+            _ = try type.moult("setMetadata")
+            try PersistentStoreCoordinator.setMetadata(metadata, at: url)
+        }
+    }
+
+    /// Writes the app's own entries into the metadata of a store that need not be open.
+    public class func setMetadata(
+        _ metadata: [String: Any]?, forPersistentStoreOfType type: String, at url: URL,
+        options: [AnyHashable: Any]? = nil
+    ) throws {
+        try setMetadata(metadata, type: .init(rawValue: type), at: url)
+    }
+
+    /// The metadata of an open store.
+    public func metadata(for store: NSPersistentStore) -> [String: Any] {
+        orRaise("NSPersistentStoreCoordinator.metadata(for:)") { try base.metadata(for: store.base) }
+    }
+
+    /// Writes the app's own entries into the metadata of an open store, at once.
+    public func setMetadata(_ metadata: [String: Any]?, for store: NSPersistentStore) {
+        orRaise("NSPersistentStoreCoordinator.setMetadata(_:for:)") {
+            try base.setMetadata(metadata, for: store.base)
+        }
+    }
+
+    /// Removes a store with every file next to it.
+    public func destroyPersistentStore(
+        at url: URL, type: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil
+    ) throws {
+        try cocoaErrors {
+            try PersistentStoreCoordinator.destroyPersistentStore(
+                at: url, type: try type.moult("destroyPersistentStore"), options: Self.moult(options))
+        }
+    }
+
+    /// Removes a store with every file next to it.
+    public func destroyPersistentStore(at url: URL, ofType type: String, options: [AnyHashable: Any]? = nil) throws {
+        try destroyPersistentStore(at: url, type: .init(rawValue: type), options: options)
+    }
+
+    /// Puts a copy of one store in the place of another.
+    public func replacePersistentStore(
+        at destination: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom source: URL,
+        sourceOptions: [AnyHashable: Any]? = nil, type: NSPersistentStore.StoreType
+    ) throws {
+        try cocoaErrors {
+            try PersistentStoreCoordinator.replacePersistentStore(
+                at: destination, withPersistentStoreFrom: source, type: try type.moult("replacePersistentStore"))
+        }
+    }
+
+    /// Puts a copy of one store in the place of another.
+    public func replacePersistentStore(
+        at destination: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom source: URL,
+        sourceOptions: [AnyHashable: Any]? = nil, ofType type: String
+    ) throws {
+        try replacePersistentStore(at: destination, withPersistentStoreFrom: source, type: .init(rawValue: type))
+    }
+
+    /// Copies an open store to another place and continues with the copy.
+    @discardableResult
+    public func migratePersistentStore(
+        _ store: NSPersistentStore, to url: URL, options: [AnyHashable: Any]? = nil,
+        type: NSPersistentStore.StoreType
+    ) throws -> NSPersistentStore {
+        let copy = try cocoaErrors {
+            try base.migratePersistentStore(
+                store.base, to: url, options: Self.moult(options), type: try type.moult("migratePersistentStore"))
+        }
+        return persistentStores.first { $0.base === copy } ?? NSPersistentStore(copy, self)
+    }
+
+    /// Copies an open store to another place and continues with the copy.
+    @discardableResult
+    public func migratePersistentStore(
+        _ store: NSPersistentStore, to url: URL, options: [AnyHashable: Any]? = nil, withType type: String
+    ) throws -> NSPersistentStore {
+        try migratePersistentStore(store, to: url, options: options, type: .init(rawValue: type))
+    }
+
+    /// Does everything that deferred migrations have left.
+    public func finishDeferredLightweightMigration() throws {
+        try cocoaErrors { try base.finishDeferredLightweightMigration() }
+    }
+
+    /// Does the next task that a deferred migration has left.
+    public func finishDeferredLightweightMigrationTask() throws {
+        try cocoaErrors { try base.finishDeferredLightweightMigrationTask() }
+    }
+}

@@ -1,0 +1,258 @@
+import Foundation
+import MoultBasics
+import MoultModel
+import MoultObjects
+
+/// Asks a predicate that was made from a format for what it was made from.
+final class PredicateProbe {
+    var found: (predicate: MoultModel.Predicate, variables: [String: ExpressionValue])?
+}
+
+// Foundation's NSPredicate has no formats on Linux. One that is made here is a block that evaluates the format, and that
+// tells a probe what it evaluates.
+
+extension NSPredicate {
+    /// A predicate in Core Data's format language. Ends the program where the format does not parse.
+    public convenience init(format: String, _ arguments: Any?...) {
+        self.init(format: format, argumentArray: arguments)
+    }
+
+    /// A predicate whose arguments are in an array. Ends the program where the format does not parse.
+    public convenience init(format: String, argumentArray arguments: [Any?]?) {
+        let predicate = orRaise("NSPredicate(format: \"\(format)\")") {
+            try MoultModel.Predicate(
+                parsing: format, arguments: try (arguments ?? []).map { FormatArgument.value(try expressionValue($0)) })
+        }
+        self.init(moult: predicate)
+    }
+
+    convenience init(moult predicate: MoultModel.Predicate, variables: [String: ExpressionValue] = [:]) {
+        self.init(block: { subject, bindings in
+            if let probe = subject as? PredicateProbe {
+                probe.found = (predicate, variables)
+                return false
+            }
+            return orRaise("NSPredicate.evaluate(with:) \(predicate.format)") {
+                let bound = try (bindings ?? [:]).mapValues(expressionValue)
+                return try PredicateSubject(subject).holds(predicate, variables.merging(bound) { _, new in new })
+            }
+        })
+    }
+
+    /// The predicate with values for its variables (`$name`).
+    public func withSubstitutionVariables(_ variables: [String: Any]) -> NSPredicate {
+        let call = "NSPredicate.withSubstitutionVariables(_:)"
+        return orRaise(call) {
+            let (predicate, known) = try moult(for: call)
+            let values = try variables.mapValues(expressionValue)
+            return NSPredicate(moult: predicate, variables: known.merging(values) { _, new in new })
+        }
+    }
+
+    /// Returns the predicate in the form that a store can answer, with the values of its variables.
+    ///
+    /// - Throws: `fetchUnsupported` for a block, which no store can answer.
+    func moult(for call: String) throws -> (predicate: MoultModel.Predicate, variables: [String: ExpressionValue]) {
+        if let compound = self as? NSCompoundPredicate {
+            let parts = try compound.subpredicates.map { try $0.moult(for: call) }
+            let variables = parts.reduce(into: [:]) { $0.merge($1.variables) { first, _ in first } }
+            switch compound.compoundPredicateType {
+            case .and: return (.and(parts.map(\.predicate)), variables)
+            case .or: return (.or(parts.map(\.predicate)), variables)
+            case .not: return (.not(parts.first?.predicate ?? .constant(false)), variables)
+            }
+        }
+        let probe = PredicateProbe()
+        _ = evaluate(with: probe)
+        if let found = probe.found { return found }
+        // Foundation says of NSPredicate(value:) what it is only in its stored properties.
+        let kind = Mirror(reflecting: self).superclassMirror.map { [$0] } ?? []
+        for mirror in [Mirror(reflecting: self)] + kind {
+            for child in mirror.children where child.label == "kind" {
+                let content = Mirror(reflecting: child.value).children.first
+                if content?.label == "boolean", let flag = content?.value as? Bool { return (.constant(flag), [:]) }
+            }
+        }
+        throw MigrationError(
+            .fetchUnsupported, "A store cannot answer a predicate that is a block.", place: call,
+            remedy: "Write it as a format, or filter the objects after the fetch.")
+    }
+}
+
+/// Carries the key of a sort descriptor, which has a key path only on Linux.
+private final class SortKey {
+    subscript(key: String) -> String { key }
+}
+
+extension NSSortDescriptor {
+    /// A term of an order by a key of the model.
+    public convenience init(key: String?, ascending: Bool) {
+        self.init(keyPath: \SortKey.[key ?? ""], ascending: ascending)
+    }
+
+    /// A term of an order by an optional property of a class.
+    public convenience init<Root: NSManagedObject, Value>(keyPath: KeyPath<Root, Value?>, ascending: Bool) {
+        self.init(key: ManagedKey.name(of: keyPath), ascending: ascending)
+    }
+
+    /// A term of an order by a Boolean property of a class.
+    public convenience init<Root: NSManagedObject>(keyPath: KeyPath<Root, Bool>, ascending: Bool) {
+        self.init(key: ManagedKey.name(of: keyPath), ascending: ascending)
+    }
+
+    /// The key; nil for a key path that reads no property of the model.
+    public var key: String? {
+        if let path = keyPath as? KeyPath<SortKey, String> {
+            return SortKey()[keyPath: path]
+        }
+        return ManagedKey.nameIfAny(of: keyPath)
+    }
+
+    /// - Throws: nothing; ends the program for a key path that reads no property of the model.
+    var term: ObjectFetch.SortTerm {
+        guard let key else {
+            raise("NSFetchRequest.sortDescriptors", "\(keyPath) reads no property of the model; name the key instead.")
+        }
+        return ObjectFetch.SortTerm(key, isAscending: ascending)
+    }
+}
+
+extension NSSortDescriptor {
+    /// The order of a `SortDescriptor` over a property of a class.
+    public convenience init<Compared: NSManagedObject>(_ descriptor: SortDescriptor<Compared>) {
+        guard let path = descriptor.keyPath else {
+            raise("NSSortDescriptor(_:)", "The SortDescriptor has no key path; name the key instead.")
+        }
+        self.init(key: ManagedKey.name(of: path), ascending: descriptor.order == .forward)
+    }
+}
+
+/// An expression that is built from parts, for dictionary results and comparisons.
+///
+/// Foundation has an empty class of this name on Linux: a file that imports Foundation too writes `CoreData.NSExpression`.
+open class NSExpression: NSObject {
+    let expression: MoultModel.Expression
+
+    init(moult expression: MoultModel.Expression) { self.expression = expression }
+
+    /// A value of its own.
+    public convenience init(forConstantValue value: Any?) {
+        self.init(moult: .constant(orRaise("NSExpression(forConstantValue:)") { try expressionValue(value) }))
+    }
+
+    /// The value of a property, by its key path.
+    public convenience init(forKeyPath keyPath: String) { self.init(moult: .keyPath(keyPath)) }
+
+    /// A variable, `$name`.
+    public convenience init(forVariable name: String) { self.init(moult: .variable(name)) }
+
+    /// A collection of expressions.
+    public convenience init(forAggregate parts: [NSExpression]) {
+        self.init(moult: .aggregate(parts.map(\.expression)))
+    }
+
+    /// A function such as `sum:`, `max:`, `count:`, `lowercase:`.
+    public convenience init(forFunction name: String, arguments: [Any]) {
+        let parts = arguments.map { argument -> MoultModel.Expression in
+            if let part = argument as? NSExpression { return part.expression }
+            return .constant(orRaise("NSExpression(forFunction: \"\(name)\")") { try expressionValue(argument) })
+        }
+        self.init(moult: .function(name, parts))
+    }
+
+    /// An expression in Core Data's format language. Ends the program where it does not parse.
+    public convenience init(format: String, _ arguments: Any?...) {
+        self.init(
+            moult: orRaise("NSExpression(format: \"\(format)\")") {
+                try MoultModel.Expression(
+                    parsing: format, arguments: try arguments.map { FormatArgument.value(try expressionValue($0)) })
+            })
+    }
+
+    /// The object that a predicate is evaluated for.
+    open class func expressionForEvaluatedObject() -> NSExpression { NSExpression(moult: .evaluatedObject) }
+
+    /// The expression in the format language.
+    open override var description: String { expression.format }
+}
+
+/// A comparison that is built from parts.
+///
+/// Foundation has an empty class of this name on Linux: a file that imports Foundation too writes
+/// `CoreData.NSComparisonPredicate`.
+open class NSComparisonPredicate: NSPredicate {
+    /// The expression on the left.
+    public let leftExpression: NSExpression
+    /// The expression on the right.
+    public let rightExpression: NSExpression
+    /// The operator that compares the two.
+    public let predicateOperatorType: Operator
+    /// Whether it must hold for the value itself, for all values or for any.
+    public let comparisonPredicateModifier: Modifier
+    /// The options for comparing texts.
+    public let options: Options
+
+    /// The operator of a comparison of two values, with Core Data's numbers.
+    public enum Operator: Int, Sendable {
+        case lessThan = 0
+        case lessThanOrEqualTo = 1
+        case greaterThan = 2
+        case greaterThanOrEqualTo = 3
+        case equalTo = 4
+        case notEqualTo = 5
+        case matches = 6
+        case like = 7
+        case beginsWith = 8
+        case endsWith = 9
+        case `in` = 10
+        case contains = 99
+        case between = 100
+    }
+
+    /// Whether a comparison holds for the value, all or any of several.
+    public enum Modifier: Int, Sendable {
+        case direct = 0
+        case all = 1
+        case any = 2
+    }
+
+    /// The options for comparing two texts.
+    public struct Options: OptionSet, Sendable {
+        /// The bits, with Core Data's numbers.
+        public let rawValue: Int
+        /// Options of these bits.
+        public init(rawValue: Int) { self.rawValue = rawValue }
+        /// `[c]`
+        public static let caseInsensitive = Options(rawValue: 1)
+        /// `[d]`
+        public static let diacriticInsensitive = Options(rawValue: 2)
+        /// `[n]`
+        public static let normalized = Options(rawValue: 4)
+    }
+
+    /// A comparison of two expressions.
+    public init(
+        leftExpression left: NSExpression, rightExpression right: NSExpression, modifier: Modifier = .direct,
+        type: Operator, options: Options = []
+    ) {
+        leftExpression = left
+        rightExpression = right
+        predicateOperatorType = type
+        comparisonPredicateModifier = modifier
+        self.options = options
+        let predicate = MoultModel.Predicate.comparison(
+            .init(
+                left.expression, MoultModel.Predicate.Operator(rawValue: type.rawValue) ?? .equal, right.expression,
+                modifier: MoultModel.Predicate.Modifier(rawValue: modifier.rawValue) ?? .direct,
+                options: MoultModel.Predicate.Options(rawValue: options.rawValue)))
+        super.init(block: { subject, bindings in
+            if let probe = subject as? PredicateProbe {
+                probe.found = (predicate, [:])
+                return false
+            }
+            return orRaise("NSPredicate.evaluate(with:) \(predicate.format)") {
+                try PredicateSubject(subject).holds(predicate, (bindings ?? [:]).mapValues(expressionValue))
+            }
+        })
+    }
+}

@@ -1,0 +1,302 @@
+import Foundation
+import MoultBasics
+import MoultModel
+
+/// The common base of attributes, relationships, fetched properties and computed values.
+open class NSPropertyDescription: NSObject {
+    weak var owner: NSEntityDescription?
+    /// The name, unique among the entity's properties.
+    open var name = "" { willSet { owner?.willChange() } }
+    /// Whether an object without a value is valid; true by default.
+    open var isOptional = true { willSet { owner?.willChange() } }
+    /// Whether no store keeps the value.
+    open var isTransient = false { willSet { owner?.willChange() } }
+    /// The name in an earlier version.
+    open var renamingIdentifier: String? { willSet { owner?.willChange() } }
+    /// A text that goes into the version hash.
+    open var versionHashModifier: String? { willSet { owner?.willChange() } }
+    /// Notes of the app, with texts as keys and values.
+    open var userInfo: [AnyHashable: Any]? { willSet { owner?.willChange() } }
+    /// Whether Spotlight is to index the value. It changes nothing in the store.
+    open var isIndexedBySpotlight = false { willSet { owner?.willChange() } }
+    /// The entity that declares the property.
+    open var entity: NSEntityDescription? { owner }
+
+    /// A property without a name.
+    public override init() {}
+
+}
+
+/// Notes of an app as a model keeps them.
+func texts(_ userInfo: [AnyHashable: Any]?) -> [String: String] {
+    (userInfo ?? [:]).reduce(into: [:]) { all, entry in
+        if let key = entry.key.base as? String { all[key] = "\(entry.value)" }
+    }
+}
+
+/// An attribute of an entity.
+open class NSAttributeDescription: NSPropertyDescription {
+    /// The type, with Core Data's numbers.
+    open var attributeType = NSAttributeType.undefinedAttributeType { willSet { owner?.willChange() } }
+    /// The value that new objects begin with.
+    open var defaultValue: Any? { willSet { owner?.willChange() } }
+    /// The class of a transformable's value.
+    open var attributeValueClassName: String? { willSet { owner?.willChange() } }
+    /// The name of the ``ValueTransformer`` of a transformable.
+    open var valueTransformerName: String? { willSet { owner?.willChange() } }
+    /// Whether a large value may be kept in a file next to the store.
+    open var allowsExternalBinaryDataStorage = false { willSet { owner?.willChange() } }
+    /// Whether persistent history keeps the value of a deleted object.
+    open var preservesValueInHistoryOnDeletion = false { willSet { owner?.willChange() } }
+    /// Whether CloudKit is to encrypt the value. It changes nothing in the store.
+    open var allowsCloudEncryption = false { willSet { owner?.willChange() } }
+    /// The rules of a value as predicates over `SELF`.
+    open private(set) var validationPredicates: [NSPredicate] = []
+    /// The warnings of the rules, in their order.
+    open private(set) var validationWarnings: [Any] = []
+    private var validation = AttributeDescription.Validation()
+    private var usesScalarValueType: Bool?
+    /// The parts of a composite attribute.
+    fileprivate func parts() throws -> [AttributeDescription] { [] }
+    private var compositeName: String?
+
+    /// The type of an attribute: `.string`, `.integer64`.
+    public struct AttributeType: RawRepresentable, Sendable, Hashable {
+        /// Core Data's number.
+        public let rawValue: UInt
+        /// The type of that number.
+        public init(rawValue: UInt) { self.rawValue = rawValue }
+        /// No type; nothing is stored.
+        public static let undefined = AttributeType(rawValue: 0)
+        /// A 16-bit integer.
+        public static let integer16 = AttributeType(rawValue: 100)
+        /// A 32-bit integer.
+        public static let integer32 = AttributeType(rawValue: 200)
+        /// A 64-bit integer.
+        public static let integer64 = AttributeType(rawValue: 300)
+        /// A decimal number.
+        public static let decimal = AttributeType(rawValue: 400)
+        /// A double.
+        public static let double = AttributeType(rawValue: 500)
+        /// A float.
+        public static let float = AttributeType(rawValue: 600)
+        /// A text.
+        public static let string = AttributeType(rawValue: 700)
+        /// True or false.
+        public static let boolean = AttributeType(rawValue: 800)
+        /// A date.
+        public static let date = AttributeType(rawValue: 900)
+        /// Bytes.
+        public static let binaryData = AttributeType(rawValue: 1000)
+        /// A UUID.
+        public static let uuid = AttributeType(rawValue: 1100)
+        /// A URI.
+        public static let uri = AttributeType(rawValue: 1200)
+        /// A value that a transformer makes of bytes.
+        public static let transformable = AttributeType(rawValue: 1800)
+        /// An identity; nothing is stored.
+        public static let objectID = AttributeType(rawValue: 2000)
+        /// Several attributes that are stored together.
+        public static let composite = AttributeType(rawValue: 2100)
+    }
+
+    /// The type of the attribute.
+    open var type: AttributeType {
+        get { AttributeType(rawValue: attributeType.rawValue) }
+        set { attributeType = NSAttributeType(rawValue: newValue.rawValue) ?? .undefinedAttributeType }
+    }
+
+    /// Sets the rules that a value must keep.
+    open func setValidationPredicates(_ predicates: [NSPredicate]?, withValidationWarnings warnings: [String]?) {
+        owner?.willChange()
+        validationPredicates = predicates ?? []
+        validationWarnings = warnings ?? []
+        validation.rules = orRaise(
+            "NSAttributeDescription.setValidationPredicates(_:withValidationWarnings:) of \(name)"
+        ) {
+            try zip(validationPredicates, warnings ?? []).map { predicate, warning in
+                .init(predicate: try predicate.moult(for: name).predicate.format, warning: warning)
+            }
+        }
+    }
+
+    convenience init(_ value: AttributeDescription) {
+        self.init()
+        name = value.name
+        isOptional = value.isOptional
+        isTransient = value.isTransient
+        renamingIdentifier = value.renamingIdentifier
+        versionHashModifier = value.versionHashModifier
+        userInfo = value.userInfo
+        isIndexedBySpotlight = value.isIndexedBySpotlight
+        attributeType = NSAttributeType(rawValue: UInt(value.type.rawValue)) ?? .undefinedAttributeType
+        defaultValue = value.defaultValue.flatMap(foundationValue)
+        attributeValueClassName = value.attributeValueClassName
+        valueTransformerName = value.valueTransformerName
+        allowsExternalBinaryDataStorage = value.allowsExternalBinaryDataStorage
+        preservesValueInHistoryOnDeletion = value.preservesValueInHistoryOnDeletion
+        allowsCloudEncryption = value.allowsCloudEncryption
+        validation = value.validation
+        validationWarnings = value.validation.rules.map(\.warning)
+        validationPredicates = value.validation.rules.compactMap {
+            (try? MoultModel.Predicate(parsing: $0.predicate)).map { NSPredicate(moult: $0) }
+        }
+        usesScalarValueType = value.usesScalarValueType
+        compositeName = value.compositeName
+    }
+
+    func value() throws -> AttributeDescription {
+        let place = "\(owner?.name ?? "").\(name)"
+        let type = MoultModel.AttributeType(rawValue: Int32(attributeType.rawValue)) ?? .undefined
+        return try AttributeDescription(
+            name: name, type: type, isOptional: isOptional, isTransient: isTransient, derivation: derivation,
+            compositeName: compositeName, elements: parts(),
+            defaultValue: storedDefault(type, place),
+            allowsExternalBinaryDataStorage: allowsExternalBinaryDataStorage,
+            preservesValueInHistoryOnDeletion: preservesValueInHistoryOnDeletion,
+            allowsCloudEncryption: allowsCloudEncryption, valueTransformerName: valueTransformerName,
+            attributeValueClassName: attributeValueClassName, usesScalarValueType: usesScalarValueType,
+            isIndexedBySpotlight: isIndexedBySpotlight, validation: validation,
+            renamingIdentifier: renamingIdentifier, versionHashModifier: versionHashModifier, userInfo: texts(userInfo))
+    }
+
+    /// The expression of a derived attribute.
+    var derivation: AttributeDescription.Derivation? { nil }
+
+    private func storedDefault(_ type: MoultModel.AttributeType, _ place: String) throws -> AttributeValue? {
+        guard let defaultValue else { return nil }
+        if type == .transformable {
+            return .transformable([UInt8](try TransformerBridge(valueTransformerName).data(from: defaultValue)))
+        }
+        return try attributeValue(defaultValue, type, place)
+    }
+}
+
+/// An attribute that the store computes from an expression.
+open class NSDerivedAttributeDescription: NSAttributeDescription {
+    /// The expression that computes the value, such as `canonical:(name)` or `items.@count`.
+    open var derivationExpression: NSExpression? { willSet { owner?.willChange() } }
+
+    override var derivation: AttributeDescription.Derivation? {
+        derivationExpression.map { AttributeDescription.Derivation(expression: $0.expression.format) }
+    }
+}
+
+/// An attribute of several attributes that are stored together.
+open class NSCompositeAttributeDescription: NSAttributeDescription {
+    /// The attributes that it consists of; they may be composite themselves.
+    open var elements: [NSAttributeDescription] = [] { willSet { owner?.willChange() } }
+
+    /// A composite attribute without a name.
+    public override init() {
+        super.init()
+        attributeType = .compositeAttributeType
+    }
+
+    fileprivate override func parts() throws -> [AttributeDescription] { try elements.map { try $0.value() } }
+}
+
+extension NSAttributeDescription {
+    /// The attribute as an object of its class.
+    static func of(_ value: AttributeDescription) -> NSAttributeDescription {
+        if let derivation = value.derivation {
+            let derived = NSDerivedAttributeDescription(value)
+            derived.derivationExpression = (try? MoultModel.Expression(parsing: derivation.expression))
+                .map { NSExpression(moult: $0) }
+            return derived
+        }
+        guard value.type == .composite else { return NSAttributeDescription(value) }
+        let composite = NSCompositeAttributeDescription(value)
+        composite.elements = value.elements.map(of)
+        return composite
+    }
+}
+
+/// A relationship of an entity.
+open class NSRelationshipDescription: NSPropertyDescription {
+    /// The entity that it leads to.
+    open weak var destinationEntity: NSEntityDescription? { willSet { owner?.willChange() } }
+    /// The relationship that leads back.
+    open weak var inverseRelationship: NSRelationshipDescription? { willSet { owner?.willChange() } }
+    /// The rule for the destinations when an object is deleted.
+    open var deleteRule = NSDeleteRule.nullifyDeleteRule { willSet { owner?.willChange() } }
+    /// The least number of destinations; 0 for no limit.
+    open var minCount = 0 { willSet { owner?.willChange() } }
+    /// 1 for a to-one relationship, 0 for a to-many without limit.
+    open var maxCount = 0 { willSet { owner?.willChange() } }
+    /// Whether the destinations have an order.
+    open var isOrdered = false { willSet { owner?.willChange() } }
+    /// Whether an object may have several destinations.
+    open var isToMany: Bool { maxCount != 1 }
+
+    convenience init(_ value: RelationshipDescription) {
+        self.init()
+        name = value.name
+        isOptional = value.isOptional
+        isTransient = value.isTransient
+        renamingIdentifier = value.renamingIdentifier
+        versionHashModifier = value.versionHashModifier
+        userInfo = value.userInfo
+        isIndexedBySpotlight = value.isIndexedBySpotlight
+        deleteRule = NSDeleteRule(rawValue: UInt(value.deleteRule.rawValue)) ?? .nullifyDeleteRule
+        minCount = value.minCount
+        maxCount = value.maxCount
+        isOrdered = value.isOrdered
+    }
+
+    func value() throws -> RelationshipDescription {
+        guard let destination = destinationEntity?.name else {
+            throw MigrationError(
+                .modelInvalid, "The relationship \(owner?.name ?? "").\(name) has no destination.",
+                place: "\(owner?.name ?? "").\(name)",
+                remedy: "Set destinationEntity to an entity of the model, which keeps it.")
+        }
+        return RelationshipDescription(
+            name: name, destinationEntityName: destination, inverseName: inverseRelationship?.name,
+            isOptional: isOptional, isTransient: isTransient, maxCount: maxCount, minCount: minCount,
+            isOrdered: isOrdered, deleteRule: DeleteRule(rawValue: Int(deleteRule.rawValue)) ?? .nullify,
+            isIndexedBySpotlight: isIndexedBySpotlight, renamingIdentifier: renamingIdentifier,
+            versionHashModifier: versionHashModifier, userInfo: texts(userInfo))
+    }
+}
+
+/// A stored query that hangs on an entity.
+open class NSFetchedPropertyDescription: NSPropertyDescription {
+    /// The request that finds its objects; `$FETCH_SOURCE` is the object itself.
+    open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? { willSet { owner?.willChange() } }
+
+    convenience init(_ value: FetchedPropertyDescription) {
+        self.init()
+        name = value.name
+        isOptional = value.isOptional
+        userInfo = value.userInfo
+        renamingIdentifier = value.renamingIdentifier
+        guard let destination = value.destinationEntityName else { return }
+        let request = NSFetchRequest<any NSFetchRequestResult>(entityName: destination)
+        request.predicate = value.predicate.flatMap { try? MoultModel.Predicate(parsing: $0) }
+            .map { NSPredicate(moult: $0) }
+        request.fetchLimit = value.options["fetchLimit"].flatMap { Int($0) } ?? 0
+        fetchRequest = request
+    }
+
+    func value() throws -> FetchedPropertyDescription {
+        FetchedPropertyDescription(
+            name: name, isOptional: isOptional, destinationEntityName: fetchRequest?.entityName,
+            predicate: try fetchRequest?.predicate?.moult(for: name).predicate.format,
+            options: fetchRequest.map { $0.fetchLimit > 0 ? ["fetchLimit": "\($0.fetchLimit)"] : [:] } ?? [:],
+            renamingIdentifier: renamingIdentifier, userInfo: texts(userInfo))
+    }
+}
+
+/// A column of dictionary results that is computed.
+open class NSExpressionDescription: NSPropertyDescription {
+    /// The expression that computes the value.
+    open var expression: NSExpression?
+    /// The type of the value; the store says it by itself, so it may be left out.
+    open var expressionResultType = NSAttributeType.undefinedAttributeType
+    /// The type of the value, as attributes have it.
+    open var resultType: NSAttributeDescription.AttributeType {
+        get { .init(rawValue: expressionResultType.rawValue) }
+        set { expressionResultType = NSAttributeType(rawValue: newValue.rawValue) ?? .undefinedAttributeType }
+    }
+}

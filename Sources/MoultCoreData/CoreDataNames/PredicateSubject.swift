@@ -1,0 +1,71 @@
+import Foundation
+import MoultBasics
+import MoultModel
+
+/// A value as predicates and batch requests take it, Core Data's objects included.
+///
+/// - Throws: `usage` for a value that no predicate can hold.
+func expressionValue(_ value: Any?) throws -> ExpressionValue {
+    switch value {
+    case let object as NSManagedObject: return .object(object.objectID)
+    case let number as NSDecimalNumber: return .decimal(number.decimalValue.digits)
+    case let text as NSString: return .string(text._bridgeToSwift())
+    case let date as NSDate: return .date(date.timeIntervalSinceReferenceDate)
+    case let set as NSSet: return .collection(try set.allObjects.map(expressionValue))
+    case let list as NSArray: return .collection(try list.map(expressionValue))
+    case let list as NSOrderedSet: return .collection(try list.array.map(expressionValue))
+    case let set as Set<AnyHashable>: return .collection(try set.map { try expressionValue($0.base) })
+    case let list as [Any]: return .collection(try list.map(expressionValue))
+    default: return try ExpressionValue(any: value)
+    }
+}
+
+extension NSString {
+    fileprivate func _bridgeToSwift() -> String { String(describing: self) }
+}
+
+/// The subject of a predicate that is evaluated outside a store: an object, a dictionary, or a plain value.
+struct PredicateSubject {
+    private let value: Any?
+
+    init(_ value: Any?) { self.value = value }
+
+    func holds(_ predicate: MoultModel.Predicate, _ variables: [String: ExpressionValue]) throws -> Bool {
+        if let object = value as? NSManagedObject { return try object.holds(predicate, variables) }
+        if let values = DictionaryValues(value) {
+            return try predicate.holds(for: .object(values.root), variables: variables, in: values)
+        }
+        return try predicate.holds(for: try expressionValue(value), variables: variables, in: DictionaryValues([:]))
+    }
+}
+
+/// The values of a dictionary, and of those in it, as those of objects.
+private struct DictionaryValues: ObjectValues {
+    let root = ObjectID(temporary: 0, entityName: "Dictionary")
+    let now = Date().timeIntervalSinceReferenceDate
+    private let values: [String: Any]
+
+    init(_ values: [String: Any]) { self.values = values }
+
+    init?(_ value: Any?) {
+        switch value {
+        case let values as [String: Any]: self.values = values
+        case let values as NSDictionary:
+            self.values = values.reduce(into: [:]) { all, entry in (entry.key as? String).map { all[$0] = entry.value }
+            }
+        default: return nil
+        }
+    }
+
+    func value(_ key: String, of object: ObjectID) throws -> ExpressionValue {
+        var found: Any? = values
+        for part in key.split(separator: ".") { found = (found as? [String: Any])?[String(part)] }
+        return try expressionValue(found)
+    }
+
+    func isComposite(_ key: String, of object: ObjectID) -> Bool {
+        var found: Any? = values
+        for part in key.split(separator: ".") { found = (found as? [String: Any])?[String(part)] }
+        return found is [String: Any]
+    }
+}

@@ -1,0 +1,292 @@
+import Foundation
+import MoultBasics
+import MoultModel
+import MoultObjects
+
+/// An object as a program holds it: a ``ManagedObject``, whose calls throw, or one with the name and the signatures of
+/// Core Data, which Apple's systems do not have. Both stand directly over the stored object.
+protocol PublicObject: AnyObject, SendableMetatype {
+    /// The context that made the object; nil once it is gone.
+    var context: ManagedObjectContext? { get }
+    /// Nil for an object that no context has.
+    var storedObject: Object? { get }
+    /// Whether the context holds this object because it has changes.
+    var isKept: Bool { get set }
+    /// Whether ``awakeFromFetch()`` or ``awakeFromInsert()`` has been called since it was a fault.
+    var isAwake: Bool { get set }
+
+    /// The class of objects whose entity has none.
+    static var base: any PublicObject.Type { get }
+    static func make(_ object: Object, in context: ManagedObjectContext) -> AnyObject
+    /// The modules in which classes are found by the names that a model gives.
+    static var modules: Set<String> { get }
+    /// Adds the module of the class.
+    static func noteModule()
+    static func find(_ className: String, in modules: Set<String>) -> (any PublicObject.Type)?
+    /// The stored objects of a value of a relationship; nil for what is none.
+    static func storedObjects(_ value: Any) -> [Object]?
+    /// The value of several destinations, or of what a fetched property finds.
+    static func group(_ objects: [Object], as form: ObjectGroup, in context: ManagedObjectContext?) throws -> Any
+    /// Whether decimals are `NSDecimalNumber`, and Foundation's classes are values.
+    static var takesFoundationClasses: Bool { get }
+    /// The conversion of a transformable attribute's values; nil if none is registered.
+    static func transformer(_ name: String?, in context: ManagedObjectContext?) -> AnyAttributeTransformer?
+
+    func awakeFromInsert()
+    func awakeFromFetch()
+    func willSave()
+    func didSave()
+    func prepareForDeletion()
+    func validateValue(_ value: Any?, forKey key: String) throws
+    func validateForInsert() throws
+    func validateForUpdate() throws
+    func validateForDelete() throws
+}
+
+/// The form of a value that is several objects.
+enum ObjectGroup {
+    case set, orderedSet
+    /// The objects that a fetched property finds.
+    case list
+
+    init(_ relationship: RelationshipDescription) { self = relationship.isOrdered ? .orderedSet : .set }
+}
+
+extension PublicObject {
+    // MARK: - Access
+
+    /// Every reading and writing of values goes through here.
+    func access<Result>(_ body: () throws -> Result) throws -> Result {
+        if !isAwake {
+            isAwake = true
+            awakeFromFetch()
+        }
+        return try publicErrors(body)
+    }
+
+    /// Has the context hold this object until the next save, for it may have values of its own.
+    func keepWhileChanged() {
+        guard !isKept, let context else { return }
+        isKept = true
+        isAwake = true
+        context.turn.withLock { context.kept.append(self) }
+    }
+
+    func liveContext(_ object: Object) throws -> ManagedObjectContext {
+        if let context { return context }
+        throw MigrationError(
+            .usage, "The object has left its context.", place: object.id.description,
+            remedy: "Fetch it again in an existing context.")
+    }
+
+    func unknownKey(_ key: String, of object: Object) -> MigrationError {
+        MigrationError(
+            .unknownKey, "\(object.entityName) has no property \(key).", place: "\(object.entityName).\(key)",
+            remedy: "Its properties are: \(object.shape.properties.map(\.name).joined(separator: ", ")).")
+    }
+
+    func conversion(of attribute: AttributeDescription, _ key: String, of object: Object) -> AttributeConversion {
+        AttributeConversion(
+            type: attribute.type, owner: object.entityName, name: key,
+            transformer: attribute.type == .transformable
+                ? Self.transformer(attribute.valueTransformerName, in: context) : nil,
+            takesFoundationClasses: Self.takesFoundationClasses)
+    }
+
+    // MARK: - Values
+
+    /// The value under a name of the model.
+    ///
+    /// - Throws: `unknownKey`, `objectGone`, `dataConflict`.
+    func read(_ key: String, of object: Object) throws -> Any? {
+        guard let position = object.shape.position(of: key) else {
+            return try composite(key, of: object) ?? fetched(key, of: object)
+        }
+        switch object.shape.properties[position] {
+        case .attribute(_, let attribute):
+            return try object.attribute(at: position).map {
+                try conversion(of: attribute, key, of: object).foundation($0)
+            }
+        case .relationship(let relationship, _):
+            if relationship.isToMany { return try group(try object.toMany(key), as: .init(relationship), of: object) }
+            return try object.toOne(key).map { try liveContext(object).publicObject($0) }
+        }
+    }
+
+    /// Sets a value by a name of the model.
+    ///
+    /// - Throws: `unknownKey`, `wrongType`, `objectGone`.
+    func write(_ value: Any?, _ key: String, of object: Object) throws {
+        switch object.shape[key] {
+        case .attribute(_, let attribute)?:
+            try object.setAttribute(key, try conversion(of: attribute, key, of: object).attributeValue(value))
+        case .relationship(let relationship, _)?:
+            let destinations = try destinations(value, key, of: object)
+            if relationship.isToMany {
+                try object.setToMany(key, destinations)
+            } else {
+                try object.setToOne(key, destinations.first)
+            }
+        case nil:
+            try setComposite(value, key, of: object)
+        }
+    }
+
+    private func destinations(_ value: Any?, _ key: String, of object: Object) throws -> [Object] {
+        guard let value, !(value is NSNull) else { return [] }
+        if let objects = Self.storedObjects(value) { return objects }
+        throw MigrationError(
+            .wrongType, "A relationship cannot hold a \(type(of: value)).", place: "\(object.entityName).\(key)",
+            remedy: "Give a ManagedObject, or a set or an array of them.")
+    }
+
+    /// The value that a key path leads to, through relationships and operators such as `@count`.
+    func read(keyPath: String, of object: Object) throws -> Any? {
+        let context = try liveContext(object)
+        return try context.graph().value(of: Expression(parsing: keyPath), for: object).foundation(in: context)
+    }
+
+    /// Values by their names, each as ``read(_:of:)`` gives it; no destination is read. Nil values are `NSNull`.
+    func read(_ values: [String: ObjectValue], of object: Object) throws -> [String: Any] {
+        try values.reduce(into: [:]) { result, value in
+            result[value.key] = try read(value.value, value.key, of: object) ?? NSNull()
+        }
+    }
+
+    private func read(_ value: ObjectValue, _ key: String, of object: Object) throws -> Any? {
+        switch (value, object.shape[key]) {
+        case (.attribute(let value?), .attribute(_, let attribute)?):
+            return try conversion(of: attribute, key, of: object).foundation(value)
+        case (.toOne(let id?), _): return try liveContext(object).publicObject(with: id)
+        case (.toMany(let ids), .relationship(let relationship, _)?):
+            let objects = try ids.isEmpty ? [] : liveContext(object).withLock { try ids.map($0.object) }
+            return try group(objects, as: .init(relationship), of: object)
+        default: return nil
+        }
+    }
+
+    func objectIDs(_ key: String, of object: Object) throws -> [ManagedObjectID] {
+        guard case .relationship(let relationship, _)? = object.shape[key] else { throw unknownKey(key, of: object) }
+        return relationship.isToMany ? try object.toManyIDs(key) : [try object.toOneID(key)].compactMap(\.self)
+    }
+
+    // MARK: - Composites and fetched properties
+
+    /// A composite attribute is one property for each of its elements, under the path that leads to it.
+    private func elements(of composite: String, _ object: Object) -> [String] {
+        object.shape.properties.map(\.name).filter { $0.hasPrefix(composite + ".") }
+    }
+
+    private func composite(_ key: String, of object: Object) throws -> [String: Any]? {
+        let elements = elements(of: key, object)
+        guard !elements.isEmpty else { return nil }
+        var result: [String: Any] = [:]
+        for element in elements {
+            let path = element.dropFirst(key.count + 1).split(separator: ".").map(String.init)
+            guard let value = try read(element, of: object) else { continue }
+            result = Self.setting(value, at: path[...], in: result)
+        }
+        return result
+    }
+
+    private static func setting(_ value: Any, at path: ArraySlice<String>, in values: [String: Any]) -> [String: Any] {
+        guard let first = path.first else { return values }
+        var values = values
+        values[first] =
+            path.count == 1
+            ? value : setting(value, at: path.dropFirst(), in: values[first] as? [String: Any] ?? [:])
+        return values
+    }
+
+    private func setComposite(_ value: Any?, _ key: String, of object: Object) throws {
+        let elements = elements(of: key, object)
+        guard !elements.isEmpty else { throw unknownKey(key, of: object) }
+        let values = try leaves(of: value, at: key, among: elements, of: object)
+        for element in elements { try write(values[element], element, of: object) }
+    }
+
+    /// The values of a dictionary, and of those in it, by the paths of the elements that they are for.
+    private func leaves(
+        of value: Any?, at path: String, among elements: [String], of object: Object
+    ) throws -> [String: Any] {
+        guard let value, !(value is NSNull) else { return [:] }
+        if elements.contains(path) { return [path: value] }
+        guard elements.contains(where: { $0.hasPrefix(path + ".") }) else { throw unknownKey(path, of: object) }
+        guard let values = value as? [String: Any] else {
+            throw MigrationError(
+                .wrongType, "A composite attribute is set to a dictionary, not to a \(type(of: value)).",
+                place: "\(object.entityName).\(path)",
+                remedy: "Give a dictionary with the names of its elements as keys.")
+        }
+        return try values.reduce(into: [:]) { all, entry in
+            all.merge(try leaves(of: entry.value, at: "\(path).\(entry.key)", among: elements, of: object)) { $1 }
+        }
+    }
+
+    private func fetched(_ key: String, of object: Object) throws -> Any {
+        let context = try liveContext(object)
+        let model = try context.coordinator().managedObjectModel
+        let property = model.lineage(of: object.shape.entity).flatMap(\.fetchedProperties).first { $0.name == key }
+        guard let property, let destination = property.destinationEntityName else {
+            throw unknownKey(key, of: object)
+        }
+        var fetch = ObjectFetch(
+            entityName: destination, predicate: try property.predicate.map { try .init(parsing: $0) })
+        fetch.variables = ["FETCH_SOURCE": .object(object.id)]
+        fetch.limit = property.options["fetchLimit"].flatMap { Int($0) } ?? 0
+        return try Self.group(try context.graph().fetch(fetch), as: .list, in: context)
+    }
+
+    private func group(_ objects: [Object], as form: ObjectGroup, of object: Object) throws -> Any {
+        try Self.group(objects, as: form, in: objects.isEmpty ? context : liveContext(object))
+    }
+
+    // MARK: - Validation
+
+    private var isBeingSaved: Bool { context?.state.withLock { $0.isSaving } ?? false }
+
+    /// Runs a check of the model, which a save makes by itself.
+    func validate(_ check: (Object) throws -> Void) throws {
+        guard let storedObject, !isBeingSaved else { return }
+        try publicErrors { try check(storedObject) }
+    }
+
+    /// Checks a value by the model's rules of an attribute.
+    func validate(_ value: Any?, _ key: String) throws {
+        guard let object = storedObject, case .attribute(_, let attribute)? = object.shape[key] else { return }
+        try validate { try $0.validate(conversion(of: attribute, key, of: object).attributeValue(value), for: key) }
+    }
+
+    /// Returns the validation failures that the class reports for the current values.
+    func ownFailures() -> [ManagedObjectValidationError.Failure] {
+        guard let object = storedObject else { return [] }
+        var failures: [ManagedObjectValidationError.Failure] = []
+        func check(_ key: String, _ body: () throws -> Void) {
+            do {
+                try body()
+            } catch let error as ManagedObjectValidationError {
+                failures += error.failures
+            } catch {
+                failures.append(.init(error, of: object.id, key: key))
+            }
+        }
+        if object.isDeleted {
+            check("") { try validateForDelete() }
+            return failures
+        }
+        for property in object.shape.properties {
+            check(property.name) {
+                let value: Any?
+                do { value = try access { try read(property.name, of: object) } } catch let error as MigrationError
+                    where error.code == .dataConflict
+                {
+                    // What the attribute cannot be is the store's affair until another value is set.
+                    return
+                }
+                try validateValue(value, forKey: property.name)
+            }
+        }
+        check("") { object.isInserted ? try validateForInsert() : try validateForUpdate() }
+        return failures
+    }
+}
