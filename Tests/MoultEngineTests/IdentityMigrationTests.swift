@@ -45,7 +45,7 @@ struct IdentityMigrationTests {
         struct Stop: Error {}
         #expect(throws: Stop.self) {
             try Migrator().run(
-                Migration(from: "1", to: "2", verification: Verification { _ in throw Stop() }), on: fixture.store)
+                Migration(from: "1", to: "2", verification: Verification(ClosureCheck { _ in throw Stop() })), on: fixture.store)
         }
         let sidecar = Sidecar(store: try POSIXSystem().resolve(fixture.store))
         let records = try RunHistory(sidecar).records()
@@ -84,7 +84,7 @@ struct IdentityMigrationTests {
         struct Stop: Error {}
         #expect(throws: Stop.self) {
             try Migrator().run(
-                Migration(from: "1", to: "1", verification: Verification { _ in throw Stop() }), on: fixture.store)
+                Migration(from: "1", to: "1", verification: Verification(ClosureCheck { _ in throw Stop() })), on: fixture.store)
         }
         #expect(["", "-wal"].map { FileManager.default.contents(atPath: fixture.store + $0) } == files)
     }
@@ -93,7 +93,7 @@ struct IdentityMigrationTests {
         let fixture = try EngineFixture()
         struct Stale: Error {}
         #expect(throws: Stale.self) {
-            try Migrator().run(Migration(from: "1", to: "1", precondition: { _ in throw Stale() }), on: fixture.store)
+            try Migrator().run(Migration(from: "1", to: "1", preconditions: [ClosureCheck { _ in throw Stale() }]), on: fixture.store)
         }
         #expect(try Migrator().backups(of: fixture.store).list().isEmpty)
     }
@@ -119,10 +119,11 @@ struct IdentityMigrationTests {
         let outcome = try Migrator().rehearse(
             Migration(
                 script, from: "1", to: "2",
-                verification: Verification {
-                    let rows = try $0.integer("SELECT count(*) FROM ZITEM")
-                    #expect(rows == 0)
-                }),
+                verification: Verification(
+                    ClosureCheck {
+                        let rows = try $0.integer("SELECT count(*) FROM ZITEM")
+                        #expect(rows == 0)
+                    })),
             on: fixture.store, scratch: scratch.path)
         #expect(outcome.way == .privateCopy && outcome.rows == 1_000 && outcome.space.total > 0)
         #expect(try FileManager.default.subpathsOfDirectory(atPath: fixture.folder.path).sorted() == names)

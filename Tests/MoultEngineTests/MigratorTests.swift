@@ -36,11 +36,12 @@ struct MigratorTests {
         let outcome = try Migrator().run(
             Migration(
                 script, from: "1", to: "2", functions: [shout],
-                verification: Verification {
-                    let old = try $0.integer("SELECT count(*) FROM source.ZITEM")
-                    let new = try $0.integer("SELECT count(*) FROM main.ZITEM")
-                    #expect(old == new)
-                }), on: fixture.store)
+                verification: Verification(
+                    ClosureCheck {
+                        let old = try $0.integer("SELECT count(*) FROM source.ZITEM")
+                        let new = try $0.integer("SELECT count(*) FROM main.ZITEM")
+                        #expect(old == new)
+                    })), on: fixture.store)
         #expect(outcome.rows == 40_000)
         let sum = try fixture.shell("SELECT count(*), sum(ZTITLE = upper('Item ' || Z_PK) || '!') FROM ZITEM")
         #expect(sum == "20000|20000\n")
@@ -58,7 +59,7 @@ struct MigratorTests {
             ], isInPlace: true)
         struct Stop: Error {}
         #expect(throws: Stop.self) {
-            try Migrator().run(Migration(script, verification: Verification { _ in throw Stop() }), on: fixture.store)
+            try Migrator().run(Migration(script, verification: Verification(ClosureCheck { _ in throw Stop() })), on: fixture.store)
         }
         #expect(try fixture.logicalHash() == old)
         let outcome = try Migrator().run(Migration(script), on: fixture.store)
@@ -143,7 +144,7 @@ struct MigratorTests {
         var migration = Migration(newExternalFiles: [ExternalFile(name: "A", contents: [1, 2])])
         struct Stop: Error {}
         let done = migration.verification
-        migration.verification = Verification { _ in throw Stop() }
+        migration.verification = Verification(ClosureCheck { _ in throw Stop() })
         #expect(throws: Stop.self) { try Migrator().run(migration, on: fixture.store) }
         #expect(try !system.exists(external + "/A"))
         migration.verification = done
@@ -154,7 +155,9 @@ struct MigratorTests {
     @Test func `a cancelled run names the store, wherever it was cancelled`() throws {
         let fixture = try EngineFixture()
         var migration = Migration()
-        migration.code = [{ throw $0.cancellation }]
+        migration.steps = [
+            .init(name: "end", sentence: "Ends.", action: ClosureAction { throw $0.cancellation })
+        ]
         let error = #expect(throws: MigrationError.self) { try Migrator().run(migration, on: fixture.store) }
         #expect(error?.code == .cancelled && error?.place == fixture.store && error?.cause == nil)
         #expect(error?.message.contains("The store is unchanged.") == true)

@@ -4,6 +4,7 @@ import MoultBasics
 import MoultModel
 import MoultObjects
 import MoultPlan
+import MoultSQLite
 import MoultStore
 import Synchronization
 import TestSupport
@@ -222,24 +223,21 @@ struct StageTests {
     @Test func `what a step may not leave is found: a required value gone, a table more`() throws {
         let (folder, path, before) = try Self.store()
         defer { withExtendedLifetime(folder) {} }
-        let bad: [String: @Sendable (MigrationSite) throws -> Void] = [
-            "a required value is gone": { try $0.connection.execute("UPDATE main.ZAIRCRAFT SET ZNAME = NULL") },
-            "a table more": { try $0.connection.execute("CREATE TABLE main.MORE (A)") },
+        let bad: [String: @Sendable (Connection) throws -> Void] = [
+            "a required value is gone": { try $0.execute("UPDATE main.ZAIRCRAFT SET ZNAME = NULL") },
+            "a table more": { try $0.execute("CREATE TABLE main.MORE (A)") },
             "an external file that is not there": {
                 let cell = ExternalStorage.Cell.file(UUID().uuidString).bytes.map { String(format: "%02x", $0) }
-                try $0.connection.execute("UPDATE main.ZFLIGHTDATA SET ZDATA = x'\(cell.joined())'")
+                try $0.execute("UPDATE main.ZFLIGHTDATA SET ZDATA = x'\(cell.joined())'")
             },
-            "a link into nowhere": { try $0.connection.execute("UPDATE main.ZAIRCRAFT SET ZFLIGHT = 999") },
-            "a transaction left open": { try $0.connection.execute("BEGIN; DELETE FROM main.ZAIRCRAFT") },
+            "a link into nowhere": { try $0.execute("UPDATE main.ZAIRCRAFT SET ZFLIGHT = 999") },
+            "a transaction left open": { try $0.execute("BEGIN; DELETE FROM main.ZAIRCRAFT") },
         ]
         for (what, body) in bad {
-            var migration = try #require(try Self.prepare(path, Self.registry()).migration())
-            let next = migration.next
-            migration.next = { connection in
-                var pass = try #require(try next?(connection))
-                pass.steps.append(.init(name: "spoil", sentence: "Spoils.", execute: body))
-                return pass
-            }
+            let registry = Self.registry(after: [
+                "spoil": StepCode { try #require($0.coordinator.stores.first).withConnection(body) }
+            ])
+            let migration = try #require(try Self.prepare(path, registry).migration())
             let error = #expect(throws: MigrationError.self, "\(what)") { try Migrator().run(migration, on: path) }
             // Required values are counted as soon as the code has run.
             let codes: [MigrationError.Code] =

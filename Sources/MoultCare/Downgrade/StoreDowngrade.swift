@@ -300,12 +300,19 @@ extension StoreDowngrade {
         guard let (bound, losses, path) = found else { return nil }
         var migration = try Migration(bound, on: path, from: source.name, system: system)
         migration.operation = .downgrade
-        migration.verification.append("Verify what was written since the migration.") { try requireSound($0, goal) }
+        migration.verification.checks.append(LaterRows(goal: goal))
         return (migration, try sentences(of: losses, in: bound.source, path, answers, system))
     }
+}
 
-    /// - Throws: `dataConflict` if what was written since has no place in the older version.
-    private static func requireSound(_ connection: Connection, _ goal: ModelVersion) throws {
+/// The check that what was written since a migration has a place in the older version.
+private struct LaterRows: StoreCheck {
+    let goal: ModelVersion
+
+    var sentence: String { "Verify what was written since the migration." }
+
+    /// - Throws: `dataConflict`.
+    func check(_ connection: Connection) throws {
         let snapshot = try StoreSnapshot(connection)
         let layout = try StoreLayout(actual: snapshot, model: goal.held(by: snapshot.hashes).model)
         let verifier = StoreVerifier(connection, shape: StoreShape(layout, withObjects: false))

@@ -150,7 +150,7 @@ package struct MigrationUnits: Sendable {
         (self.size, self.usesWAL) = (size, usesWAL)
         script = migration.script
         rows = (migration.rowFacts?.rowCounts.values.reduce(0) { $0 &+ $1 }) ?? 0
-        instances = migration.code.isEmpty && migration.steps.isEmpty && migration.next == nil ? 0 : rows
+        instances = migration.policies == nil && migration.steps.isEmpty && migration.next == nil ? 0 : rows
         reasonForOne = migration.reasonForOneUnit
         question = migration.verification.longest
     }
@@ -230,10 +230,10 @@ package struct MigrationUnits: Sendable {
 extension Migration {
     /// The reason why the work on the copy has to be done in one unit; nil if it can be done in pieces.
     fileprivate var reasonForOneUnit: String? {
-        if !code.isEmpty { return "a migration policy keeps its own state" }
+        if policies != nil { return "a migration policy keeps its own state" }
         if let step = steps.first { return "the step \(step.name) keeps its own state" }
         if next != nil { return "the migration takes several passes" }
-        if ruleLog != nil || !checks.isEmpty { return "rules are checked over the whole store" }
+        if ruleLog != nil || rules != nil { return "rules are checked over the whole store" }
         if !newExternalFiles.isEmpty { return "files of external data are written" }
         return nil
     }

@@ -112,7 +112,7 @@ extension MigrationRun {
         try copy.connection.forgetPages()
         copy.connection.onProgress(every: 20_000) { [observer] in !observer.isCancelled() }
         defer { copy.connection.onProgress(nil) }
-        let pieces = try migration.verification.pieces(copy.connection, true)
+        let pieces = try migration.verification.pieces(copy.connection, isDivided: true)
         try read(pages(of: copy, pace, units) + proofs(pace, units), pace) {
             for piece in pieces.dropFirst(pace.checkpoint.verified) {
                 try verify(piece.unit.seconds > 0 ? piece.unit : units.verification, pace) {
@@ -276,11 +276,10 @@ extension MigrationRun {
 
     /// The check of the new store's pages, where it is still to be done.
     func pages(of copy: WorkingCopy, _ pace: MigrationPace, _ units: MigrationUnits) -> [ReadingUnit] {
-        let verification = migration.verification
-        guard !pace.checkpoint.pagesAreSound, verification.pages != nil else { return [] }
+        guard !pace.checkpoint.pagesAreSound, let plan = migration.verification.plan else { return [] }
         return [
             ReadingUnit(unit: units.pages) { [path = copy.path] in
-                try verification.checkPages(at: path)
+                try plan.verifyPages(at: path)
                 return { $0.pagesAreSound = true }
             }
         ]

@@ -6,31 +6,82 @@ import MoultSQLite
 import MoultStore
 
 extension Migration {
-    /// One step of a stage, with the code that does it.
+    /// One step of a stage.
     package struct Step: Sendable {
         package var name: String
         /// The stage or version that it belongs to; empty where it stands alone.
         package var stage: String
         /// A description of the step, in one sentence.
         package var sentence: String
-        package var execute: @Sendable (MigrationSite) throws -> Void
-        /// Called on the copy that the step has changed, when it or anything after it fails; nil if nothing outside the
-        /// store is to be undone.
-        package var undo: (@Sendable (MigrationSite) throws -> Void)?
+        package var action: any StepAction
+        /// The rules after it: checked, or their fixes applied.
+        var rules: RuleRun?
 
-        package init(
-            name: String, stage: String = "", sentence: String,
-            execute: @escaping @Sendable (MigrationSite) throws -> Void,
-            undo: (@Sendable (MigrationSite) throws -> Void)? = nil
-        ) {
+        package init(name: String, stage: String = "", sentence: String, action: any StepAction) {
             self.name = name
             self.stage = stage
             self.sentence = sentence
-            self.execute = execute
-            self.undo = undo
+            self.action = action
         }
 
         var title: String { stage.isEmpty ? "step \(name)" : "step \(name) of \(stage)" }
+
+        func execute(_ site: MigrationSite) throws {
+            try action.execute(site)
+            try rules?.run(site)
+        }
+    }
+}
+
+/// The work of a step on the objects of a working copy.
+package protocol StepAction: Sendable {
+    func execute(_ site: MigrationSite) throws
+    /// Whether there is anything outside the store to undo.
+    var canBeUndone: Bool { get }
+    /// Undoes the work, on the copy that the step has changed, when it or anything after it fails.
+    func undo(_ site: MigrationSite) throws
+}
+
+extension StepAction {
+    package var canBeUndone: Bool { false }
+    package func undo(_ site: MigrationSite) throws {}
+}
+
+/// The code that an app has registered under the name of a step, on a store of the model given.
+struct RegisteredCode: StepAction {
+    let name: String
+    let registry: MigrationRegistry
+    let model: ManagedObjectModel
+    /// The position of the pass that what the code reads counts for.
+    let position: Int
+    /// The record of what the code reads and how many objects it deletes.
+    let ledger: RunLedger
+
+    var canBeUndone: Bool { registry.steps[name]?.undo != nil }
+
+    func execute(_ site: MigrationSite) throws {
+        guard let code = registry.steps[name] else { throw MigrationError.codeMissing([name]) }
+        let deleted = try site.withObjects(of: model, noting: ledger.reads(forPass: position), code.execute)
+        ledger.add(
+            deleted.sorted { $0.key.precedesInByteOrder($1.key) }.map { entity, count in
+                MigrationLoss(.rows, .byCode, entity: entity, count: count, detail: "the step \(name)")
+            })
+    }
+
+    func undo(_ site: MigrationSite) throws {
+        guard let undo = registry.steps[name]?.undo else { return }
+        try site.withObjects(of: model, undo)
+    }
+}
+
+extension MigrationError {
+    /// The error for steps that this program has no code for.
+    static func codeMissing(_ names: [String]) -> MigrationError {
+        MigrationError(
+            .codeMissing,
+            "The plan needs the code of the \(names.count == 1 ? "step" : "steps") "
+                + "\(names.joined(separator: ", ")), which this program does not have.", place: names.first ?? "",
+            remedy: "Run the migration in the program that registers it.")
     }
 }
 
@@ -54,30 +105,6 @@ package struct MigrationSite {
     var allowsLargeQuarantine = false
 
     package var cancellation: MigrationError { MigrationRun.cancelled(connection.path) }
-}
-
-extension Migration.Step {
-    /// A step of a plan with its code, on a store of the model given.
-    ///
-    /// - Parameters:
-    ///   - pass: the position of the pass that what the code reads counts for.
-    ///   - ledger: records what the code reads and how many objects it deletes.
-    init(
-        _ step: CodeStep, _ code: StepCode, stage: String?, model: ManagedObjectModel, before pass: Int,
-        _ ledger: RunLedger
-    ) {
-        self.init(
-            name: step.name, stage: stage ?? "", sentence: step.sentence,
-            execute: { site in
-                let deleted = try site.withObjects(of: model, noting: ledger.reads(forPass: pass), code.execute)
-                ledger.add(
-                    deleted.sorted { $0.key.precedesInByteOrder($1.key) }.map { entity, count in
-                        MigrationLoss(
-                            .rows, .byCode, entity: entity, count: count, detail: "the step \(step.name)")
-                    })
-            })
-        if let takeBack = code.undo { undo = { try $0.withObjects(of: model, takeBack) } }
-    }
 }
 
 extension MigrationSite {
@@ -109,62 +136,53 @@ extension Migration {
         functions = []
         verification = .none
     }
-}
 
-extension Migration {
-    /// A pass that leaves the version as it is and changes objects by one step of code.
-    ///
-    /// - Parameters:
-    ///   - store: the resolved path of the store.
-    ///   - name: what errors call the step.
-    ///   - sentence: what it does.
-    ///   - code: verifies by itself that it has changed what it was to change and nothing else.
-    init(
-        at version: ModelVersion, of store: String, _ name: String, _ sentence: String, _ system: any System,
-        code: @escaping @Sendable (MigrationSite, ManagedObjectModel) throws -> Void
-    ) {
-        @Sendable func bound(_ connection: Connection) throws -> BoundPlan {
-            let snapshot = try StoreSnapshot(connection)
-            let version = try version.held(by: snapshot.hashes)
-            return try BoundPlan(
-                ResolvedMapping(identityOf: version.model), from: version, to: version, over: snapshot,
-                connection: connection, experimental: true, makesHistory: false, as: .whole)
-        }
-        self.init(from: version.name, to: version.name, verification: .none)
+    /// A pass that leaves the version as it is and changes objects by one step, which verifies by itself that it has
+    /// changed what it was to change and nothing else.
+    init(at version: KeptVersion, _ name: String, _ sentence: String, _ action: any StepAction) {
+        self.init(from: version.version.name, to: version.version.name, verification: .none)
         reason = .repair
-        steps = [
-            Step(name: name, sentence: sentence) { try code($0, bound($0.connection).target.model) }
-        ]
-        verifySteps = { connection, digest in
-            let verification = StoreVerification(try bound(connection), store: store, system: system)
-            try verification.verifySteps(connection, catalogueDigest: digest)
-        }
+        steps = [Step(name: name, sentence: sentence, action: action)]
+        stepVerification = .version(version)
     }
 }
 
-extension Migration {
-    /// Adds the run of the migration policies that the plan's mapping names.
-    mutating func addPolicies(
-        of plan: BoundPlan, _ registry: MigrationRegistry, batchSize: Int, pass: Int, ledger: RunLedger
-    ) {
-        guard PolicyRun.isNeeded(for: plan.mapping) else { return }
-        let (mapping, from, to) = (plan.mapping, plan.source.model, plan.destination.model)
-        let names = Set(mapping.entityMappings.filter { $0.policy != nil }.compactMap(\.sourceEntityName))
-        let all = Double(max(names.reduce(0) { $0 + plan.rowCounts[$1, default: 0] }, 1))
-        objectsByCode += Int64(all)
-        code.append { site in
-            var run = PolicyRun(
-                mapping, from: from, to: to, registry: registry, external: site.external, batchSize: batchSize,
-                on: site.system
-            ) { done, sentence in
-                if done > 0 { site.report(min(Double(done) / all, 1), nil) }
-                return !site.isCancelled()
-            }
-            run.reads = ledger.reads(forPass: pass)
-            let counts = try run.run(on: site.connection, source: site.source)
-            ledger.add(counts)
-            ledger.add(counts.flatMap(\.losses))
+/// The migration policies of a pass, which the registry makes by the names that the mapping gives.
+struct PassPolicies: Sendable {
+    let mapping: ResolvedMapping
+    let from: ManagedObjectModel
+    let to: ManagedObjectModel
+    let registry: MigrationRegistry
+    let batchSize: Int
+    /// The position of the pass that what they read counts for.
+    let position: Int
+    let ledger: RunLedger
+    /// About how many objects they go through, one by one; at least one.
+    let objects: Int64
+
+    /// Nil if the plan's mapping names none.
+    init?(of plan: BoundPlan, _ registry: MigrationRegistry, batchSize: Int, pass: Int, _ ledger: RunLedger) {
+        guard PolicyRun.isNeeded(for: plan.mapping) else { return nil }
+        (mapping, from, to) = (plan.mapping, plan.source.model, plan.destination.model)
+        (self.registry, self.batchSize, position, self.ledger) = (registry, batchSize, pass, ledger)
+        let entities = Set(mapping.entityMappings.filter { $0.policy != nil }.compactMap(\.sourceEntityName))
+        objects = max(entities.reduce(0) { $0 + plan.rowCounts[$1, default: 0] }, 1)
+    }
+
+    var names: [String] { mapping.entityMappings.compactMap(\.policy) }
+
+    func run(_ site: MigrationSite) throws {
+        var run = PolicyRun(
+            mapping, from: from, to: to, registry: registry, external: site.external, batchSize: batchSize,
+            on: site.system
+        ) { done, _ in
+            if done > 0 { site.report(min(Double(done) / Double(objects), 1), nil) }
+            return !site.isCancelled()
         }
+        run.reads = ledger.reads(forPass: position)
+        let counts = try run.run(on: site.connection, source: site.source)
+        ledger.add(counts)
+        ledger.add(counts.flatMap(\.losses))
     }
 }
 
@@ -217,7 +235,7 @@ final class StepTrail {
     }
 
     /// Whether a copy must stay because a step on it may have to be undone.
-    func needs(_ path: String) -> Bool { entries.contains { $0.path == path && $0.step.undo != nil } }
+    func needs(_ path: String) -> Bool { entries.contains { $0.path == path && $0.step.action.canBeUndone } }
 
     /// Returns the error for a failed step, with the step's name. A cancellation is no failure and is returned as it
     /// is; a lack of space keeps its code.
@@ -241,8 +259,8 @@ final class StepTrail {
         let begun = entries.reversed()
         entries = []
         return begun.compactMap { entry in
-            guard let undo = entry.step.undo else { return nil }
-            let outcome = Outcome(step: entry.step.name, error: Result { try run(undo, entry) }.failure)
+            guard entry.step.action.canBeUndone else { return nil }
+            let outcome = Outcome(step: entry.step.name, error: Result { try undo(entry) }.failure)
             log(outcome.sentence)
             return outcome
         }
@@ -259,11 +277,11 @@ final class StepTrail {
         }
     }
 
-    private func run(_ undo: (MigrationSite) throws -> Void, _ entry: Entry) throws {
+    private func undo(_ entry: Entry) throws {
         let connection = try Connection(entry.path, mode: .readWrite)
         defer { connection.close() }
         // The old store of a pass may be gone by now.
-        try undo(
+        try entry.step.action.undo(
             MigrationSite(
                 connection: connection, source: entry.path, external: entry.external, system: system,
                 report: { _, _ in }, isCancelled: { false }))

@@ -47,7 +47,7 @@ extension RunEstimate {
         if isOfCatalogue || migration.staysInStore {
             let copied = migration.script.needsBackup ? size : 0
             // The backup is proven beside both, and the commit waits for it.
-            let isWhole = migration.script.writesRows || migration.verification.ofChanges == nil
+            let isWhole = migration.script.writesRows || !migration.verification.narrows
             let verification = isOfCatalogue ? 1e-3 : isWhole ? size * (WorkCost.verify + WorkCost.soundness) : 1e-2
             self.init([
                 .backup: copied * WorkCost.backup, .change: work + 1e-3,
@@ -64,7 +64,7 @@ extension RunEstimate {
             [
                 .backup: size * WorkCost.backup, .copy: size * WorkCost.copy, .change: work * passes + further + wait,
                 .verify: size * WorkCost.verify, .commit: keepsNothing ? 0 : size * WorkCost.commit,
-            ], hasCode: !migration.code.isEmpty || !migration.steps.isEmpty)
+            ], hasCode: migration.policies != nil || !migration.steps.isEmpty)
     }
 
     /// A backup put back: of the bytes of the present store, which is backed up, and of those of the backup.
@@ -81,11 +81,9 @@ extension RunEstimate {
 }
 
 extension Migration {
-    /// Seconds of each piece of the phase `change` of this pass: the script, each piece of code, each step.
+    /// Seconds of each piece of the phase `change` of this pass: the script, the policies, each step.
     func work(_ costs: [Double]) -> [Double] {
-        // An object that goes through an app's code, in a build with optimisation.
-        let objects = Double(max(objectsByCode, 1)) * WorkCost.object
-        return [costs.reduce(WorkCost.statement, +)] + (code.map { _ in objects / Double(code.count) })
+        [costs.reduce(WorkCost.statement, +)] + (policies.map { [Double($0.objects) * WorkCost.object] } ?? [])
             + steps.map { _ in Double(max(script.rows, 1)) * WorkCost.step }
     }
 }

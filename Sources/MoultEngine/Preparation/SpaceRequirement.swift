@@ -278,7 +278,7 @@ extension SpaceRequirement.Work {
             growth: (migration.growth?.bytes(of: state) ?? 0) &* (migration.next == nil ? 1 : 3), isFrugal: isFrugal,
             isInPlace: migration.script.isInPlace, keptCopies: migration.keptCopies,
             hasFurtherPasses: migration.next != nil,
-            isJournalled: isPaced || !migration.code.isEmpty || !migration.steps.isEmpty)
+            isJournalled: isPaced || migration.policies != nil || !migration.steps.isEmpty)
     }
 
     fileprivate mutating func addExternalData(of sidecar: Sidecar, _ system: any System) throws {

@@ -259,7 +259,7 @@ extension SQLiteValue {
 
 /// The way of objects from the quarantine back into their store, as a run of the engine: locked, backed up, done on a
 /// copy, verified, one commit.
-package final class Restoration: Sendable {
+package final class Restoration: StepAction {
     private let told = Mutex(RestorationResult())
     private let entries: [Int64]
     private let version: ModelVersion
@@ -306,12 +306,17 @@ package final class Restoration: Sendable {
     package var report: RestorationResult { told.withLock { $0 } }
 
     package var migration: Migration {
-        var migration = Migration(
-            at: version, of: store, "restore", "Objects from the quarantine are put back.", system
-        ) { [self] site, model in try site.connection.withoutAppTriggers { try run(site, model) } }
+        var migration = Migration(at: kept, "restore", "Objects from the quarantine are put back.", self)
         migration.operation = .quarantine
-        migration.precondition = { [binding, store] in try StoreVerification.requireUnchanged(binding, of: store, $0) }
+        migration.preconditions = [UnchangedStore(binding: binding, store: store)]
         return migration
+    }
+
+    private var kept: KeptVersion { KeptVersion(version: version, store: store, system: system) }
+
+    package func execute(_ site: MigrationSite) throws {
+        let model = try kept.model(over: site.connection)
+        try site.connection.withoutAppTriggers { try run(site, model) }
     }
 
     private func run(_ site: MigrationSite, _ model: ManagedObjectModel) throws {

@@ -33,7 +33,7 @@ extension MigrationRun {
 
     /// The journal names the steps whose undo would not be called if the process died.
     private func noteSteps(of pass: Migration) throws {
-        let steps = pass.steps.filter { $0.undo != nil }.map(\.name)
+        let steps = pass.steps.filter(\.action.canBeUndone).map(\.name)
         guard !steps.isEmpty else { return }
         journal.steps += steps
         try journal.write(sidecar, system)

@@ -79,7 +79,7 @@ final class MigrationRun {
     func perform() throws -> MigrationOutcome {
         do {
             migration.ledger.begin()
-            try migration.precondition(lock.connection)
+            for check in migration.preconditions { try check.check(lock.connection) }
             space = try checkSpace()
             try journal.write(sidecar, system)
             log.append("Run \(identifier): \(migration.operation.sentence(from: migration.from, to: migration.to))")
@@ -210,7 +210,7 @@ extension MigrationRun {
                     "Run \(identifier): \(Quantity.count(removed, "file")) of external data went with the objects that "
                         + "named \(removed == 1 ? "it" : "them").")
             }
-            try migration.afterCommit?(lock, identifier)
+            try migration.unnamedFiles?.moveAway(lock, identifier)
             try system.removeTree(work)
             try Journal.remove(sidecar, system)
         } catch let error as MigrationError where error.code == .verificationFailed {

@@ -230,7 +230,7 @@ extension Migrator {
             for finding in findings where finding.code == DamagedSideFiles.code {
                 observer.report(.lock, 1, "\(finding.message) A copy of it is kept before the store is changed.")
             }
-            try migration.precondition(probe.connection)
+            for check in migration.preconditions { try check.check(probe.connection) }
             let costs = try migration.script.costs(over: probe.connection)
             let observer = observer.withTotalRows(of: migration.script).timed(
                 by: RunEstimate(

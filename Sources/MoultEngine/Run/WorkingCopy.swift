@@ -81,7 +81,7 @@ final class WorkingCopy {
         try beforeSteps()
         try timings.measure(.change) {
             try run(pass.steps, of: pass, noting: trail, observer)
-            for check in pass.checks { try check(site(of: pass, observer)) }
+            try pass.rules?.run(site(of: pass, observer))
             try connection.proveWrites()
         }
     }
@@ -93,9 +93,9 @@ final class WorkingCopy {
         let runner = ScriptRunner(
             script: pass.script, observer: observer.piece(0, of: weights, in: pass), system: system)
         try connection.transaction { try runner.run(on: connection) }
-        for (number, code) in pass.code.enumerated() {
-            let observer = observer.piece(number + 1, of: weights, in: pass)
-            try journalled { try code(site(of: pass, observer)) }
+        if let policies = pass.policies {
+            let observer = observer.piece(1, of: weights, in: pass)
+            try journalled { try policies.run(site(of: pass, observer)) }
             observer.report(.change, 1)
         }
         try pass.settleLosses()
@@ -108,7 +108,7 @@ final class WorkingCopy {
         let digest = try StoreSnapshot(connection).catalogueDigest
         for (number, step) in pass.steps.enumerated() {
             guard !observer.isCancelled() else { throw MigrationRun.cancelled(store) }
-            let observer = observer.piece(1 + pass.code.count + number, of: weights, in: pass)
+            let observer = observer.piece(weights.count - pass.steps.count + number, of: weights, in: pass)
             trail.begin(step, on: self)
             do {
                 try journalled { try step.execute(site(of: pass, observer)) }
@@ -117,7 +117,7 @@ final class WorkingCopy {
             }
             observer.report(.change, 1, rows: observer.totalRows, step.sentence)
         }
-        try pass.verifySteps(connection, digest)
+        try pass.stepVerification.verify(connection, catalogueDigest: digest)
     }
 
     private func site(of pass: Migration, _ observer: MigrationObserver) -> MigrationSite {

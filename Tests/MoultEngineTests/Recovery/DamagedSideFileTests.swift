@@ -127,7 +127,7 @@ struct DamagedSideFileTests {
         let messages = Messages()
         var observer = MigrationObserver.none
         observer.onProgress = { if let text = $0.message { messages.texts.append(text) } }
-        var migration = Migration(from: "1", to: "1") { _ in }
+        var migration = Migration(from: "1", to: "1")
         migration.script = StoreScript(statements: [])
         _ = try Migrator().rehearse(migration, on: library.path, observer)
         #expect(messages.texts.contains { $0.hasPrefix("The \(suffix) next to the store is damaged") })

@@ -173,9 +173,8 @@ struct IndexFaultTests {
         let index = try #require(library.layout.indexes.first { $0.table == "ZBOOK" && $0.sql.contains("(ZSHELF)") })
             .name
         try write("UPDATE ZBOOK SET ZSHELF = (ZSHELF % 5) + 1 WHERE Z_PK < 20", without: index, library)
-        var migration = Migration(from: "1", to: "1") { _ in
-            throw MigrationError(.verificationFailed, "Links are gone.", remedy: "")
-        }
+        let check = ClosureCheck { _ in throw MigrationError(.verificationFailed, "Links are gone.", remedy: "") }
+        var migration = Migration(from: "1", to: "1", preconditions: [check])
         migration.script = StoreScript(statements: [])
         let error = #expect(throws: MigrationError.self) { try Migrator().run(migration, on: library.path) }
         #expect(error?.code == .storeCorrupted && error?.message.contains(index) == true)
