@@ -60,7 +60,7 @@ package struct MigrationCheckpoint: Sendable, Equatable {
         boot = Self.boot(system)
         store = .null
         // The first call has backup and copy to synchronise.
-        endSeconds = WorkCost.files + Double(size) * WorkCost.synchronisation
+        endSeconds = CostModel.files + Double(size) * CostModel.synchronisation
         rowFacts = migration.rowFacts ?? .init(rowCounts: [:], disjoint: [])
     }
 

@@ -39,7 +39,7 @@ final class MigrationPace {
             isLate = { false }
             return
         }
-        let deadline = max(seconds / 2, seconds - checkpoint.endSeconds * 1.5 - 0.02)
+        let deadline = CostModel.deadline(seconds, end: checkpoint.endSeconds)
         isLate = { [started = budget.started] in system.seconds(since: started) > deadline }
     }
 
@@ -50,7 +50,7 @@ final class MigrationPace {
         switch limit {
         case .all: .infinity
         case .one: gained == 0 ? .infinity : 0
-        case .seconds(let budget): budget - elapsed - checkpoint.endSeconds * 2 - 0.03
+        case .seconds(let budget): budget - elapsed - checkpoint.endSeconds * 2 - CostModel.end
         }
     }
 
@@ -60,10 +60,7 @@ final class MigrationPace {
     func seconds(of unit: MigrationUnit) -> Double { unit.seconds * checkpoint.slowness }
 
     /// The first unit of a call is always begun: a budget is never shorter than the longest of them.
-    func hasTime(for seconds: Double) -> Bool { gained == 0 || left >= seconds * Self.margin + surplus }
-
-    /// The factor by which a unit may exceed its expected time before its call ends late.
-    static let margin = 1.3
+    func hasTime(for seconds: Double) -> Bool { gained == 0 || left >= seconds * CostModel.margin + surplus }
 
     /// Does one unit, where there is time for it.
     ///
@@ -91,7 +88,7 @@ final class MigrationPace {
 
     /// - Parameter seconds: that a unit has taken.
     func learn(_ seconds: Double, of unit: MigrationUnit) {
-        guard unit.seconds > 0.02 else {
+        guard unit.seconds > CostModel.smallUnit else {
             surplus = max(surplus * 0.9, seconds - unit.seconds)
             return
         }
@@ -125,7 +122,7 @@ extension MigrationObserver {
 /// A piece of a migration that is done completely or not at all, with its estimated time.
 package struct MigrationUnit: Sendable, Hashable {
     package var sentence: String
-    /// By ``WorkCost``.
+    /// By ``CostModel``.
     package var seconds: Double
 
     package init(sentence: String, seconds: Double) { (self.sentence, self.seconds) = (sentence, seconds) }
@@ -159,32 +156,32 @@ package struct MigrationUnits: Sendable {
 
     /// The reading of the rows that the plan was made from; done before the call has a run.
     private var look: MigrationUnit {
-        MigrationUnit(sentence: "Read the rows.", seconds: WorkCost.files + Double(rows) * WorkCost.look)
+        MigrationUnit(sentence: "Read the rows.", seconds: CostModel.files + Double(rows) * CostModel.look)
     }
-    var backup: MigrationUnit { unit("Back up the store.", WorkCost.backup) }
-    var soundness: MigrationUnit { unit("Check the pages of the backup.", WorkCost.soundness) }
-    var digest: MigrationUnit { unit("Compute the digest of the backup.", WorkCost.digest) }
-    var copy: MigrationUnit { unit("Create the working copy.", WorkCost.copy) }
-    var pages: MigrationUnit { unit("Check the pages of the new store.", WorkCost.soundness) }
+    var backup: MigrationUnit { unit("Back up the store.", CostModel.backup) }
+    var soundness: MigrationUnit { unit("Check the pages of the backup.", CostModel.soundness) }
+    var digest: MigrationUnit { unit("Compute the digest of the backup.", CostModel.digest) }
+    var copy: MigrationUnit { unit("Create the working copy.", CostModel.copy) }
+    var pages: MigrationUnit { unit("Check the pages of the new store.", CostModel.soundness) }
     var commit: MigrationUnit {
         unit(
             "Commit the new store, in one transaction.",
-            usesWAL ? WorkCost.commit - WorkCost.writeBack : WorkCost.commit)
+            usesWAL ? CostModel.commit - CostModel.writeBack : CostModel.commit)
     }
-    var writeBack: MigrationUnit { unit("Write the log back.", WorkCost.writeBack) }
+    var writeBack: MigrationUnit { unit("Write the log back.", CostModel.writeBack) }
     /// All of it, for what cannot be verified in pieces.
-    var verification: MigrationUnit { unit("Verify the new store.", WorkCost.verify) }
+    var verification: MigrationUnit { unit("Verify the new store.", CostModel.verify) }
 
     /// Returns a unit that goes through all of the store.
     private func unit(_ sentence: String, _ secondsPerByte: Double) -> MigrationUnit {
-        MigrationUnit(sentence: sentence, seconds: WorkCost.files + Double(size) * secondsPerByte)
+        MigrationUnit(sentence: sentence, seconds: CostModel.files + Double(size) * secondsPerByte)
     }
 
     /// Everything but the backup.
     var whole: MigrationUnit {
-        guard !script.isInPlace else { return MigrationUnit(sentence: "Change the store in place.", seconds: 0.05) }
+        guard !script.isInPlace else { return MigrationUnit(sentence: "Change the store in place.", seconds: CostModel.inPlace) }
         let statements = unit(of: script.statements[...]).seconds
-        let others = copy.seconds + verification.seconds + commit.seconds + Double(instances) * WorkCost.object
+        let others = copy.seconds + verification.seconds + commit.seconds + Double(instances) * CostModel.object
         return MigrationUnit(
             sentence: "Change, verify and commit the copy, in one unit: \(reasonForOne ?? "it cannot be divided").",
             seconds: statements + others)
@@ -197,12 +194,12 @@ package struct MigrationUnits: Sendable {
     }
 
     /// Whether a statement touches no row, or a few of the store's own tables.
-    func isOfTheCatalogue(_ statement: StoreScript.Statement) -> Bool { seconds(of: statement) <= WorkCost.statement }
+    func isOfTheCatalogue(_ statement: StoreScript.Statement) -> Bool { seconds(of: statement) <= CostModel.statement }
 
     private func seconds(of statement: StoreScript.Statement) -> Double {
-        // Pairs of keys are in no count of objects; with their indexes they take some sixty bytes each.
-        let touched = statement.rows.bound ?? max(rows, size / 60)
-        return WorkCost.statement + statement.seconds(touched, of: Double(size) / Double(max(rows, 1)))
+        // Pairs of keys are in no count of objects.
+        let touched = statement.rows.bound ?? max(rows, size / CostModel.bytesOfPair)
+        return CostModel.statement + statement.seconds(touched, of: Double(size) / Double(max(rows, 1)))
     }
 
     // MARK: - The longest
@@ -210,12 +207,9 @@ package struct MigrationUnits: Sendable {
     /// The unit that a budget has to have room for, with what every call does before it.
     package var longest: MigrationUnit {
         var unit = longestUnit
-        unit.seconds = unit.seconds * Self.spare + WorkCost.call
+        unit.seconds = unit.seconds * CostModel.spare + CostModel.call
         return unit
     }
-
-    /// One index takes longer than another: a budget has to have room for those that do.
-    private static let spare = 1.2
 
     private var longestUnit: MigrationUnit {
         guard !script.isInPlace else { return whole }

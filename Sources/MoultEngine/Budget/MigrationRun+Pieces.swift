@@ -32,8 +32,7 @@ extension MigrationRun {
         try finishBackup(pace)
         observer.report(.verify, 1, rows: observer.totalRows, "The new store is verified")
         let backup = try pace.checkpoint.backup.map { try backups.backup(named: $0) }
-        // How long a disk takes to synchronise varies more than anything else, and nothing can end a commit.
-        let seconds = max(units.commit.seconds, pace.seconds(of: units.commit)) * 2.5
+        let seconds = max(units.commit.seconds, pace.seconds(of: units.commit)) * CostModel.commitMargin
         try pace.perform(units.commit, expecting: seconds) {
             try timings.measure(.commit) { try commit(pathOfCopy) }
         }
@@ -232,7 +231,7 @@ extension MigrationRun {
     /// Whether what the commit has left in the log is written back in this call. Else the next process that opens the
     /// store does that, as with every log: the commit has made it durable.
     var hasTimeToWriteBack: Bool {
-        pace.map { $0.left >= $0.seconds(of: units.writeBack) * MigrationPace.margin } ?? true
+        pace.map { $0.left >= $0.seconds(of: units.writeBack) * CostModel.margin } ?? true
     }
 
     /// Whether expired backups can be looked for in this call, which may read a whole one; otherwise the next run does
@@ -291,7 +290,7 @@ extension MigrationRun {
         var seconds = 0.0
         let chosen = units.prefix { unit in
             // At the beginning of a call there is time for each of them, or the budget would have been refused.
-            let margin = seconds == 0 && pace.gained == 0 ? 1 : MigrationPace.margin
+            let margin = seconds == 0 && pace.gained == 0 ? 1 : CostModel.margin
             seconds += pace.seconds(of: unit.unit)
             return pace.mayRunAhead && pace.left >= seconds * margin
         }

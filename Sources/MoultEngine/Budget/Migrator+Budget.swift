@@ -31,7 +31,7 @@ extension Migrator {
                 remedy: "Omit one of them. A call with a budget may end anywhere.")
         }
         // The models were read, and the plan was made.
-        let begun = given.map { max(0, system.seconds(since: $0) - WorkCost.call) } ?? 0
+        let begun = given.map { max(0, system.seconds(since: $0) - CostModel.call) } ?? 0
         let units = MigrationUnits(migration, size: prepared.size, usesWAL: prepared.usesWAL)
         try limit.check(against: units.longest, after: begun)
         if let outcome = try run(

@@ -112,20 +112,17 @@ private struct PieceSize {
     mutating func learn(_ seconds: Double) {
         secondsPerKey = max(seconds, 1e-6) / Double(keys)
         guard !isFixed, let secondsPerKey else { return }
-        let wanted = Self.seconds / secondsPerKey
+        let wanted = CostModel.range / secondsPerKey
         keys = Int64(min(max(wanted, Double(keys) / 4, 100), Double(keys) * 4, 1e12))
     }
 
     /// Makes the range smaller where the time that is left is short.
     mutating func fit(into pace: MigrationPace, or unit: MigrationUnit) throws {
         guard let seconds, !isFixed, !pace.hasTime(for: seconds) else { return }
-        let share = pace.left / (seconds * MigrationPace.margin)
-        guard share * seconds > 0.01 else { throw MigrationPace.Stop(next: unit) }
+        let share = pace.left / (seconds * CostModel.margin)
+        guard share * seconds > CostModel.leastRange else { throw MigrationPace.Stop(next: unit) }
         keys = max(1, Int64(Double(keys) * share))
     }
-
-    /// Long next to a transaction of the working copy, short next to a budget.
-    private static let seconds = 0.1
 }
 
 // MARK: - In the working copy

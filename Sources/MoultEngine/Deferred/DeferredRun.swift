@@ -240,7 +240,7 @@ extension DeferredRun {
         let unit = MigrationUnit(sentence: longest?.sentence ?? "", seconds: longest?.seconds ?? 0)
         guard needsBackup(before: tasks), let state = try? StoreState(connection) else { return unit }
         // Copied, and read once more to prove it.
-        let seconds = Double(state.size) * (WorkCost.backup + WorkCost.proof)
+        let seconds = Double(state.size) * (CostModel.backup + CostModel.proof)
         return seconds > unit.seconds ? MigrationUnit(sentence: "Back up the store.", seconds: seconds) : unit
     }
 

@@ -10,7 +10,7 @@ extension StoreVerification {
         let expectation = expectation
         let rows = Double(plan.rowCounts.values.reduce(0) { $0 &+ $1 })
         var pieces = [
-            VerificationPiece("Verify the tables of the new store.", seconds: 2 * WorkCost.files, .structure(self))
+            VerificationPiece("Verify the tables of the new store.", seconds: 2 * CostModel.files, .structure(self))
         ]
         for table in expectation.rows {
             pieces += try comparisons(of: table, expectation, connection)
@@ -18,21 +18,21 @@ extension StoreVerification {
         pieces += expectation.own.map { own in
             VerificationPiece(
                 "Compare what an app has added to \(own.table) with that before.",
-                seconds: WorkCost.files + rows * WorkCost.comparison, .own(own, expectation))
+                seconds: CostModel.files + rows * CostModel.comparison, .own(own, expectation))
         }
         pieces.append(
             VerificationPiece(
-                "Count the rows of the new store.", seconds: WorkCost.files + rows * WorkCost.question,
+                "Count the rows of the new store.", seconds: CostModel.files + rows * CostModel.question,
                 .counts(expectation)))
         pieces += expectation.pairs.map { pairs in
             VerificationPiece(
-                Self.linksSentence, seconds: WorkCost.files + rows * WorkCost.link, .pairs(pairs, expectation))
+                Self.linksSentence, seconds: CostModel.files + rows * CostModel.link, .pairs(pairs, expectation))
         }
         pieces.append(
             VerificationPiece(
                 "Verify the result of the mapping.",
-                seconds: WorkCost.files + min(rows, Double(plan.mapping.entityMappings.count) * 2_000)
-                    * WorkCost.object, .mapping(self)))
+                seconds: CostModel.files + min(rows, Double(plan.mapping.entityMappings.count) * 2_000)
+                    * CostModel.object, .mapping(self)))
         let shape = questions.new
         return pieces
             + StoreVerifier.RowCheck.allCases.map { check in
@@ -48,7 +48,7 @@ extension StoreVerification {
     var longestPiece: MigrationUnit {
         let rows = Double(plan.rowCounts.values.reduce(0) { $0 &+ $1 })
         guard expectation.pairs.isEmpty else {
-            return MigrationUnit(sentence: Self.linksSentence, seconds: WorkCost.files + rows * WorkCost.link)
+            return MigrationUnit(sentence: Self.linksSentence, seconds: CostModel.files + rows * CostModel.link)
         }
         let shape = StoreShape(plan.destination, withObjects: false)
         let checks = StoreVerifier.RowCheck.allCases.map { seconds(of: $0, shape) }
@@ -68,7 +68,7 @@ extension StoreVerification {
             case .external: shape.external.count
             }
         let rows = Double(plan.rowCounts.values.reduce(0) { $0 &+ $1 }) / Double(max(tables, 1))
-        return WorkCost.files + Double(questions) * rows * (check == .unique ? WorkCost.sort : WorkCost.question)
+        return CostModel.files + Double(questions) * rows * (check == .unique ? CostModel.sort : CostModel.question)
     }
 
     /// Ranges of keys of equal width; how many rows lie in each is the store's business.
@@ -87,7 +87,7 @@ extension StoreVerification {
         return ranges.map { range in
             VerificationPiece(
                 "Compare the rows of \(rows.table) with those before.",
-                seconds: WorkCost.statement + Double(count) / Double(ranges.count) * WorkCost.comparison,
+                seconds: CostModel.statement + Double(count) / Double(ranges.count) * CostModel.comparison,
                 .rows(rows, keys: range, expectation))
         }
     }
@@ -195,7 +195,7 @@ struct VerificationPiece: StoreCheck {
         case check(any StoreCheck)
     }
 
-    /// - Parameter seconds: by ``WorkCost``; 0 where nothing is known.
+    /// - Parameter seconds: by ``CostModel``; 0 where nothing is known.
     init(_ sentence: String, seconds: Double = 0, _ question: Question) {
         unit = MigrationUnit(sentence: sentence, seconds: seconds)
         self.question = question
