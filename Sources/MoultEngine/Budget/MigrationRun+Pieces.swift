@@ -11,7 +11,7 @@ extension MigrationRun {
     func changeInPieces(_ pace: MigrationPace) throws -> StoreBackup? {
         let units = self.units
         try keepLook(pace)
-        try copyPages(pace, units)
+        try makeBackup(pace, units)
         if units.reasonForOne != nil {
             return try pace.perform(units.whole) { try changeOnCopy(of: draft(of: pace)) }
         }
@@ -56,15 +56,9 @@ extension MigrationRun {
         pace.gain()
     }
 
-    private func copyPages(_ pace: MigrationPace, _ units: MigrationUnits) throws {
+    private func makeBackup(_ pace: MigrationPace, _ units: MigrationUnits) throws {
         guard pace.checkpoint.sourceFolder(backups) == nil else { return }
-        let draft = try pace.perform(units.backup) {
-            try timings.measure(.backup) {
-                try backups.draft(
-                    of: lock, version: migration.from, for: migration.reason, copyingExternalData: !options.isFrugal,
-                    observer)
-            }
-        }
+        let draft = try pace.perform(units.backup, copyPages)
         pace.checkpoint.draft = .init(name: Path.name(of: draft.folder), createdAt: draft.createdAt, rows: draft.rows)
         try save(pace)
     }

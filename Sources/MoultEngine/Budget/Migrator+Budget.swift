@@ -53,9 +53,7 @@ extension Migrator {
         _ observer: MigrationObserver
     ) throws -> BudgetOutcome? {
         if let refusal = migration.lossRefusal { throw refusal }
-        let path = try StoreProbe.checkFile(store, system)
-        try Preflight.checkFile(path, system)
-        let lock = try StoreLock(path, system, patience: options.patience)
+        let lock = try lock(store)
         defer { lock.release() }
         let (checkpoint, obstacle) = try checkpoint(of: lock, for: migration)
         guard checkpoint != nil || mayStartOver else { return nil }

@@ -43,9 +43,7 @@ extension Migrator {
         _ observer: MigrationObserver = .none
     ) throws -> DeferredOutcome {
         let started = system.monotonicNanoseconds
-        let path = try StoreProbe.checkFile(store, system)
-        try Preflight.checkFile(path, system)
-        let lock = try StoreLock(path, system, patience: options.patience)
+        let lock = try lock(store)
         defer { lock.release() }
         _ = try Recovery.heal(lock, system)
         let snapshot = try StoreSnapshot(lock.connection)

@@ -87,29 +87,6 @@ package struct Migration: Sendable {
         ledger.add(try losses.settled(by: ledger.reads(forPass: losses.position)))
     }
 
-    /// Does something with each pass, on a copy of what the one before it made; a further one is bound to that copy.
-    ///
-    /// - Parameters:
-    ///   - source: what the first pass gets a copy of.
-    ///   - name: of that copy.
-    ///   - copying: makes a copy of a file, with a name.
-    /// - Returns: the last copy's path.
-    func forEachPass(
-        on source: String, named name: String, _ copying: (_ path: String, _ name: String) throws -> WorkingCopy,
-        _ body: (Migration, WorkingCopy) throws -> Void
-    ) throws -> String {
-        var (pass, path, number) = (self, source, 1)
-        while true {
-            let copy = try copying(path, number == 1 ? name : "pass-\(number)")
-            defer { copy.close() }
-            if number > 1, let next = pass.next { pass = try next.bound(to: copy.connection, pass.ledger) }
-            try body(pass, copy)
-            path = copy.path
-            guard pass.next != nil else { return path }
-            number += 1
-        }
-    }
-
     /// Verifies the new store, as it is read from its file, and writes what is due from its commit on. A verification that
     /// is cancelled ends at once.
     func verify(_ connection: Connection, _ timings: PhaseTimings, _ observer: MigrationObserver) throws {

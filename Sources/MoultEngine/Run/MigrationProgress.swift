@@ -283,8 +283,13 @@ final class PhaseTimings {
 
     func measure<Result>(_ phase: MigrationProgress.Phase, _ body: () throws -> Result) rethrows -> Result {
         let start = system.monotonicNanoseconds
-        defer { all.add(.init(phase: phase, seconds: system.seconds(since: start))) }
+        defer { add(phase, since: start) }
         return try body()
+    }
+
+    /// - Parameter start: on the clock that never goes back.
+    func add(_ phase: MigrationProgress.Phase, since start: UInt64) {
+        all.add(.init(phase: phase, seconds: system.seconds(since: start)))
     }
 }
 

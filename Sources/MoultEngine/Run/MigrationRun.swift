@@ -27,6 +27,8 @@ final class MigrationRun {
     var bytes: Int64 = 0
     /// Of the scripts that have run.
     var rows: Int64 = 0
+    /// The backup that is discarded if the run fails; nil if none was made, or the next call needs it.
+    var draft: BackupFolder.Draft?
     /// The room that the run has made sure of.
     private var space = SpaceRequirement(parts: [])
     let trail: StepTrail
@@ -83,8 +85,19 @@ final class MigrationRun {
             space = try checkSpace()
             try journal.write(sidecar, system)
             log.append("Run \(identifier): \(migration.operation.sentence(from: migration.from, to: migration.to))")
-            return try finish(try change(), space)
+            let backup: StoreBackup?
+            if let pace {
+                backup =
+                    migration.script.isInPlace
+                    ? try pace.perform(units.whole, changeStore) : try changeInPieces(pace)
+            } else {
+                let isInStore = migration.script.isInPlace || migration.staysInStore && !options.isFrugal
+                backup = isInStore ? try changeStore() : try changeOnCopy(of: makeDraft())
+            }
+            draft = nil
+            return try finish(backup, space)
         } catch {
+            if let draft { backups.discard(draft) }
             let error: any Error = (error as? MigrationError).map(explained) ?? error
             let end = Result { try pace.flatMap { try endOfCall($0, after: error) } }
             // The work is kept for the next call.
@@ -97,15 +110,6 @@ final class MigrationRun {
         }
     }
 
-    /// Changes the store, or a copy of it that is then committed; the backup to go back to, nil after a frugal run.
-    private func change() throws -> StoreBackup? {
-        guard let pace else {
-            let isInStore = migration.script.isInPlace || migration.staysInStore && !options.isFrugal
-            return try isInStore ? changeStore() : changeOnCopy()
-        }
-        guard migration.script.isInPlace else { return try changeInPieces(pace) }
-        return try pace.perform(units.whole) { try changeStore() }
-    }
 }
 
 extension MigrationRun {

@@ -29,17 +29,34 @@ package struct Migrator: Sendable {
     package func run(_ migration: Migration, on store: String, _ observer: MigrationObserver = .none) throws
         -> MigrationOutcome
     {
+        let run = try begin(migration, on: store, observer)
+        defer { run.lock.release() }
+        return try run.perform()
+    }
+
+    /// Locks and recovers the store. The lock is released by whoever performs the run.
+    private func begin(
+        _ migration: Migration, on store: String, _ observer: MigrationObserver
+    ) throws -> MigrationRun {
         if let refusal = migration.lossRefusal { throw refusal }
+        let lock = try lock(store)
+        do {
+            let recovery = try Recovery.heal(lock, system)
+            try Attempts.check(migration, lock.sidecar, limit: options.maximumAttempts, system)
+            observer.report(.lock, 1, "No other process has the store open")
+            lock.report(to: observer)
+            return try MigrationRun(migration, lock, recovery, options, system, observer)
+        } catch {
+            lock.release()
+            throw error
+        }
+    }
+
+    /// Locks a store after a look at its surroundings.
+    func lock(_ store: String) throws -> StoreLock {
         let path = try StoreProbe.checkFile(store, system)
         try Preflight.checkFile(path, system)
-        let lock = try StoreLock(path, system, patience: options.patience)
-        defer { lock.release() }
-        let recovery = try Recovery.heal(lock, system)
-        try Attempts.check(migration, lock.sidecar, limit: options.maximumAttempts, system)
-        observer.report(.lock, 1, "No other process has the store open")
-        lock.report(to: observer)
-        let run = try MigrationRun(migration, lock, recovery, options, system, observer)
-        return try run.perform()
+        return try StoreLock(path, system, patience: options.patience)
     }
 
     /// Recovers what a run that died left, without running anything; says what became of it. A migration that waits for
@@ -58,9 +75,7 @@ package struct Migrator: Sendable {
             }
             guard outcome == .nothing else { return outcome }
         }
-        let path = try StoreProbe.checkFile(store, system)
-        try Preflight.checkFile(path, system)
-        let lock = try StoreLock(path, system, patience: options.patience)
+        let lock = try lock(store)
         defer { lock.release() }
         let outcome = try Recovery.heal(lock, system, keepsPaused: true)
         // Nothing of a WAL has to be kept for anybody, as after a run.
@@ -114,7 +129,9 @@ extension Migrator {
             return []
         }
         guard prepared.stopsAtEachVersion else {
-            return [try run(whole, on: prepared.store, observer)]
+            let run = try begin(whole, on: prepared.store, observer)
+            defer { run.lock.release() }
+            return [try run.perform()]
         }
         // Before the first stop, not at the one that would lose something.
         if let refusal = whole.lossRefusal { throw refusal }
@@ -274,14 +291,9 @@ extension Migrator {
         }
         var (quarantined, rows) = (Int64(0), Int64(0))
         var size = before.size
-        func copy(_ path: String, _ name: String) throws -> WorkingCopy {
-            try timings.measure(.copy) {
-                let copy = try WorkingCopy(of: path, at: Path.join(folder, name), for: probe.path, options, system)
-                if name == sidecar.nameOfCopy { observer.report(.copy, 1, bytes: before.size) }
-                return copy
-            }
-        }
-        _ = try migration.forEachPass(on: source, named: sidecar.nameOfCopy, copy) { pass, copy in
+        let passes = PassCopies(of: migration, on: source, in: folder, for: probe.path, options, system)
+        defer { passes.close() }
+        while let (pass, copy) = try passes.next(timings, observer, size: size) {
             try copy.perform(pass, noting: trail, timings, observer)
             rows += pass.script.rows
             try QuarantinedObject.forEach(on: copy.connection) { _ in quarantined += 1 }

@@ -65,7 +65,8 @@ final class WorkingCopy {
 
     func close() { connection.close() }
 
-    /// Runs one pass to its end: the statements and the code, the verification, the steps, and what looks at them.
+    /// Runs one pass to its end: the statements in one transaction, the policies, the verification, the steps and the
+    /// rules.
     ///
     /// - Parameters:
     ///   - changed: called between the change and the verification.
@@ -75,7 +76,21 @@ final class WorkingCopy {
         _ pass: Migration, noting trail: StepTrail, _ timings: PhaseTimings, _ observer: MigrationObserver,
         changed: () throws -> Void = {}, beforeSteps: () throws -> Void = {}
     ) throws {
-        try timings.measure(.change) { try change(by: pass, observer) }
+        do {
+            let begun = system.monotonicNanoseconds
+            defer { timings.add(.change, since: begun) }
+            for function in pass.functions { try connection.register(function) }
+            weights = pass.work(try pass.script.costs(over: connection))
+            let runner = ScriptRunner(
+                script: pass.script, observer: observer.piece(0, of: weights, in: pass), system: system)
+            try connection.transaction { try runner.run(on: connection) }
+            if let policies = pass.policies {
+                let observer = observer.piece(1, of: weights, in: pass)
+                try journalled { try policies.run(site(of: pass, observer)) }
+                observer.report(.change, 1)
+            }
+            try pass.settleLosses()
+        }
         try changed()
         try pass.verify(connection, timings, observer)
         try beforeSteps()
@@ -84,21 +99,6 @@ final class WorkingCopy {
             try pass.rules?.run(site(of: pass, observer))
             try connection.proveWrites()
         }
-    }
-
-    /// Runs the script of one pass, in one transaction, and then the code that belongs to it.
-    private func change(by pass: Migration, _ observer: MigrationObserver) throws {
-        for function in pass.functions { try connection.register(function) }
-        weights = pass.work(try pass.script.costs(over: connection))
-        let runner = ScriptRunner(
-            script: pass.script, observer: observer.piece(0, of: weights, in: pass), system: system)
-        try connection.transaction { try runner.run(on: connection) }
-        if let policies = pass.policies {
-            let observer = observer.piece(1, of: weights, in: pass)
-            try journalled { try policies.run(site(of: pass, observer)) }
-            observer.report(.change, 1)
-        }
-        try pass.settleLosses()
     }
 
     private func run(
@@ -138,6 +138,60 @@ final class WorkingCopy {
                 remedy: "End every transaction that it begins. The store is unchanged.")
         }
         try connection.execute("PRAGMA main.journal_mode = OFF")
+    }
+}
+
+/// The passes of a run or a rehearsal, each with a copy of what the one before it has made; a further one is bound to
+/// that copy.
+final class PassCopies {
+    private var pass: Migration
+    private let folder: String
+    private let store: String
+    private let options: MigrationOptions
+    private let system: any System
+    /// The number of passes so far.
+    private var count = 0
+    private var copy: WorkingCopy?
+    /// The file that the next pass gets a copy of; after the last one, what it has made.
+    private(set) var path: String
+
+    /// - Parameters:
+    ///   - source: the file that the first pass gets a copy of.
+    ///   - folder: where the copies are made.
+    ///   - store: the store that is migrated.
+    init(
+        of pass: Migration, on source: String, in folder: String, for store: String, _ options: MigrationOptions,
+        _ system: any System
+    ) {
+        (self.pass, path, self.folder, self.store) = (pass, source, folder, store)
+        (self.options, self.system) = (options, system)
+    }
+
+    /// Closes the copy of the pass before, and makes that of the next one; nil after the last.
+    ///
+    /// - Parameter size: bytes of the store.
+    func next(
+        _ timings: PhaseTimings, _ observer: MigrationObserver, size: Int64
+    ) throws -> (pass: Migration, copy: WorkingCopy)? {
+        close()
+        if count > 0, pass.next == nil { return nil }
+        count += 1
+        let name = count == 1 ? Sidecar(store: store).nameOfCopy : "pass-\(count)"
+        let copy = try timings.measure(.copy) {
+            try system.makeFolder(folder)
+            return try WorkingCopy(of: path, at: Path.join(folder, name), for: store, options, system)
+        }
+        self.copy = copy
+        if count == 1 { observer.report(.copy, 1, bytes: size) }
+        if count > 1, let next = pass.next { pass = try next.bound(to: copy.connection, pass.ledger) }
+        return (pass, copy)
+    }
+
+    func close() {
+        guard let copy else { return }
+        copy.close()
+        path = copy.path
+        self.copy = nil
     }
 }
 
