@@ -220,6 +220,19 @@ struct StageTests {
         #expect(notes.list.withLock { $0.suffix(2) } == ["undo c 40 1", "undo a 40 2"])
     }
 
+    @Test func `a pass prints what it does, and equals one that does the same`() throws {
+        let (folder, path, _) = try Self.store()
+        defer { withExtendedLifetime(folder) {} }
+        func pass(_ registry: MigrationRegistry) throws -> Migration {
+            try #require(try Self.prepare(path, registry).migration())
+        }
+        let outline = try pass(Self.registry()).outline
+        #expect(outline.first == "V2 → V3" && outline.contains("  Step copy: Runs copy."))
+        #expect(outline.contains { $0.hasPrefix("Then, bound to the result:") })
+        #expect(try pass(Self.registry()) == pass(Self.registry()))
+        #expect(try pass(Self.registry()) != pass(Self.registry(after: ["more": StepCode { _ in }])))
+    }
+
     @Test func `what a step may not leave is found: a required value gone, a table more`() throws {
         let (folder, path, before) = try Self.store()
         defer { withExtendedLifetime(folder) {} }
