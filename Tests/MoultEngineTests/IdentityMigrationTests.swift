@@ -45,7 +45,8 @@ struct IdentityMigrationTests {
         struct Stop: Error {}
         #expect(throws: Stop.self) {
             try Migrator().run(
-                Migration(from: "1", to: "2", verification: Verification(ClosureCheck { _ in throw Stop() })), on: fixture.store)
+                Migration(from: "1", to: "2", verification: Verification(ClosureCheck { _ in throw Stop() })),
+                on: fixture.store)
         }
         let sidecar = Sidecar(store: try POSIXSystem().resolve(fixture.store))
         let records = try RunHistory(sidecar).records()
@@ -84,7 +85,8 @@ struct IdentityMigrationTests {
         struct Stop: Error {}
         #expect(throws: Stop.self) {
             try Migrator().run(
-                Migration(from: "1", to: "1", verification: Verification(ClosureCheck { _ in throw Stop() })), on: fixture.store)
+                Migration(from: "1", to: "1", verification: Verification(ClosureCheck { _ in throw Stop() })),
+                on: fixture.store)
         }
         #expect(["", "-wal"].map { FileManager.default.contents(atPath: fixture.store + $0) } == files)
     }
@@ -93,7 +95,8 @@ struct IdentityMigrationTests {
         let fixture = try EngineFixture()
         struct Stale: Error {}
         #expect(throws: Stale.self) {
-            try Migrator().run(Migration(from: "1", to: "1", preconditions: [ClosureCheck { _ in throw Stale() }]), on: fixture.store)
+            try Migrator().run(
+                Migration(from: "1", to: "1", preconditions: [ClosureCheck { _ in throw Stale() }]), on: fixture.store)
         }
         #expect(try Migrator().backups(of: fixture.store).list().isEmpty)
     }

@@ -59,7 +59,8 @@ struct MigratorTests {
             ], isInPlace: true)
         struct Stop: Error {}
         #expect(throws: Stop.self) {
-            try Migrator().run(Migration(script, verification: Verification(ClosureCheck { _ in throw Stop() })), on: fixture.store)
+            try Migrator().run(
+                Migration(script, verification: Verification(ClosureCheck { _ in throw Stop() })), on: fixture.store)
         }
         #expect(try fixture.logicalHash() == old)
         let outcome = try Migrator().run(Migration(script), on: fixture.store)

@@ -9,10 +9,8 @@ final class MigrationPace {
         let next: MigrationUnit
     }
 
-    let limit: DeferredLimit
+    let clock: CallClock
     var checkpoint: MigrationCheckpoint
-    private let system: any System
-    private let started: UInt64
     /// The seconds by which recent small units have exceeded their estimates.
     private var surplus = 0.0
     /// Units that are done, and need not be done again.
@@ -31,31 +29,29 @@ final class MigrationPace {
         _ budget: MigrationBudget, _ migration: Migration, run: String, startedAt: Timestamp, size: Int64,
         _ system: any System
     ) {
-        (limit, started, self.system) = (budget.limit, budget.started, system)
+        clock = budget.clock
         isResumed = budget.checkpoint != nil
         checkpoint =
             budget.checkpoint ?? MigrationCheckpoint(run: run, migration, startedAt: startedAt, size: size, system)
-        guard case .seconds(let seconds) = budget.limit else {
+        guard case .seconds(let seconds) = clock.limit else {
             isLate = { false }
             return
         }
         let deadline = CostModel.deadline(seconds, end: checkpoint.endSeconds)
-        isLate = { [started = budget.started] in system.seconds(since: started) > deadline }
+        isLate = { [clock] in clock.elapsed > deadline }
     }
-
-    var elapsed: Double { system.seconds(since: started) }
 
     /// Seconds that are left for units.
     var left: Double {
-        switch limit {
+        switch clock.limit {
         case .all: .infinity
         case .one: gained == 0 ? .infinity : 0
-        case .seconds(let budget): budget - elapsed - checkpoint.endSeconds * 2 - CostModel.end
+        case .seconds(let budget): budget - clock.elapsed - checkpoint.endSeconds * 2 - CostModel.end
         }
     }
 
     /// Whether several things may be done at the same time.
-    var mayRunAhead: Bool { limit != .one }
+    var mayRunAhead: Bool { clock.limit != .one }
 
     func seconds(of unit: MigrationUnit) -> Double { unit.seconds * checkpoint.slowness }
 
@@ -69,19 +65,17 @@ final class MigrationPace {
         _ unit: MigrationUnit, expecting seconds: Double? = nil, _ body: () throws -> Result
     ) throws -> Result {
         guard hasTime(for: seconds ?? self.seconds(of: unit)) else { throw Stop(next: unit) }
-        let start = system.monotonicNanoseconds
+        let start = clock.elapsed
         note(unit, at: start)
         let result = try body()
         // One that is known better says nothing of the machine: it may be an app's code.
-        if seconds == nil { learn(system.seconds(since: start), of: unit) }
+        if seconds == nil { learn(clock.elapsed - start, of: unit) }
         gained += 1
         return result
     }
 
-    /// - Parameter start: on the clock that never goes back.
-    func note(_ unit: MigrationUnit, at start: UInt64) {
-        (self.unit, begun) = (unit, system.seconds(since: started, to: start))
-    }
+    /// - Parameter start: the seconds of the call that have passed.
+    func note(_ unit: MigrationUnit, at start: Double) { (self.unit, begun) = (unit, start) }
 
     /// Counts work done next to a unit as a unit of its own.
     func gain() { gained += 1 }
@@ -103,10 +97,22 @@ final class MigrationPace {
 
 /// The amount of a migration that one call may do, and the checkpoint that it continues from.
 struct MigrationBudget {
+    let clock: CallClock
+    let checkpoint: MigrationCheckpoint?
+}
+
+/// The time of one call, next to its limit: of a migration with a budget, and of deferred work.
+struct CallClock: Sendable {
     let limit: DeferredLimit
     /// When the call began, on the clock that never goes back.
     let started: UInt64
-    let checkpoint: MigrationCheckpoint?
+    let system: any System
+
+    /// The seconds of the call that have passed.
+    var elapsed: Double { system.seconds(since: started) }
+
+    /// Whether the call has taken longer than its budget.
+    var isOver: Bool { if case .seconds(let budget) = limit { elapsed > budget } else { false } }
 }
 
 extension MigrationObserver {
@@ -179,7 +185,9 @@ package struct MigrationUnits: Sendable {
 
     /// Everything but the backup.
     var whole: MigrationUnit {
-        guard !script.isInPlace else { return MigrationUnit(sentence: "Change the store in place.", seconds: CostModel.inPlace) }
+        guard !script.isInPlace else {
+            return MigrationUnit(sentence: "Change the store in place.", seconds: CostModel.inPlace)
+        }
         let statements = unit(of: script.statements[...]).seconds
         let others = copy.seconds + verification.seconds + commit.seconds + Double(instances) * CostModel.object
         return MigrationUnit(

@@ -161,17 +161,17 @@ extension MigrationRun {
 extension MigrationRun {
     /// Writes down how far the work has come, for a process that dies.
     func save(_ pace: MigrationPace) throws {
-        let start = pace.elapsed
+        let start = pace.clock.elapsed
         pace.checkpoint.timings = timings.all
         pace.checkpoint.fraction = observer.reached
         pace.checkpoint.store = try MigrationCheckpoint.facts(ofStore: sidecar.store, system)
         try pace.checkpoint.write(sidecar, system)
-        pace.lastSave = pace.elapsed - start
+        pace.lastSave = pace.clock.elapsed - start
     }
 
     /// Makes durable what was done, for the next call.
     func pause(_ pace: MigrationPace, before next: MigrationUnit) throws -> MigrationPause {
-        let start = pace.elapsed
+        let start = pace.clock.elapsed
         if pace.checkpoint.hasCopy { try system.synchronise(pathOfCopy) }
         if pace.checkpoint.draft != nil { try system.synchronise(pathOfSource(pace)) }
         pace.checkpoint.calls += 1
@@ -179,7 +179,7 @@ extension MigrationRun {
         // The store was written to a moment ago, by the app or by its log.
         if facts == .null { BackgroundWork<Void>.wait(seconds: 1.5 * MigrationCheckpoint.clockGrain) }
         // The checkpoint, the journal and the history are still to be written.
-        pace.checkpoint.endSeconds = pace.elapsed - start + 3 * pace.lastSave
+        pace.checkpoint.endSeconds = pace.clock.elapsed - start + 3 * pace.lastSave
         try save(pace)
         journal.state = .paused
         try journal.write(sidecar, system)
@@ -188,7 +188,7 @@ extension MigrationRun {
         try RunHistory(sidecar, system).append(call)
         let pause = MigrationPause(
             run: identifier, from: migration.from, to: migration.to, fraction: observer.reached,
-            calls: pace.checkpoint.calls, seconds: pace.elapsed, next: next.sentence)
+            calls: pace.checkpoint.calls, seconds: pace.clock.elapsed, next: next.sentence)
         log.append("Run \(identifier): paused after \(Int(observer.reached * 100)) %, before: \(next.sentence)")
         return pause
     }
@@ -206,8 +206,8 @@ extension MigrationRun {
             _ = try pause(pace, before: unit)
             return MigrationRun.cancelled(sidecar.store)
         }
-        guard case .seconds(let budget) = pace.limit, pace.isLate() else { return nil }
-        let taken = max(unit.seconds, pace.elapsed - pace.begun)
+        guard case .seconds(let budget) = pace.clock.limit, pace.isLate() else { return nil }
+        let taken = max(unit.seconds, pace.clock.elapsed - pace.begun)
         let tooSmall = MigrationError.budgetTooSmall(budget, taken * 2, unit.sentence, after: pace.begun)
         guard canGoOn(pace) else { throw tooSmall }
         let pause = try pause(pace, before: unit)
@@ -289,7 +289,7 @@ extension MigrationRun {
             return pace.mayRunAhead && pace.left >= seconds * margin
         }
         guard let first = chosen.first else { return try body() }
-        pace.note(first.unit, at: system.monotonicNanoseconds)
+        pace.note(first.unit, at: pace.clock.elapsed)
         let reading = BackgroundWork(isSequential: options.isSequential) { [system] in
             try chosen.map { unit in
                 let start = system.monotonicNanoseconds

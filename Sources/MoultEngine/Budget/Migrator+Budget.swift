@@ -61,7 +61,8 @@ extension Migrator {
         try Attempts.check(migration, lock.sidecar, limit: options.maximumAttempts, system)
         observer.report(
             .lock, 1, obstacle.map { "\($0) The migration starts over." } ?? "No other process has the store open")
-        let budget = MigrationBudget(limit: limit, started: started, checkpoint: checkpoint)
+        let budget = MigrationBudget(
+            clock: CallClock(limit: limit, started: started, system: system), checkpoint: checkpoint)
         do {
             let run = try MigrationRun(migration, lock, recovery, options, system, observer, within: budget)
             return .finished(try run.perform(), startedOver: obstacle)

@@ -77,7 +77,7 @@ extension PacedScript {
             guard let limited = statement.limited(to: range, rows: min(size.keys, statement.rows.progress)) else {
                 return
             }
-            let start = pace.elapsed
+            let start = pace.clock.elapsed
             let piece = place.piece(after: position.rows, rows: limited.rows.progress)
             let unit = units.unit(of: [limited])
             try pace.perform(unit, expecting: size.seconds ?? pace.seconds(of: unit)) {
@@ -88,7 +88,7 @@ extension PacedScript {
                     try note(position, on: connection)
                 }
             }
-            size.learn(pace.elapsed - start)
+            size.learn(pace.clock.elapsed - start)
             runner.report(endOf: piece)
         }
         try connection.transaction { try note(Position(statement: position.statement + 1), on: connection) }

@@ -12,27 +12,22 @@ extension DeferredRun {
             progress.rows = rows + min(progress.rows, task.rows)
             onProgress(progress)
         }
-        part.isCancelled = { [isCancelled = observer.isCancelled, isLate = lateness] in isCancelled() || isLate() }
+        part.isCancelled = { [isCancelled = observer.isCancelled, clock] in isCancelled() || clock.isOver }
         return part
     }
 
     /// A call with a budget takes no longer than that.
     func endingInTime(_ observer: MigrationObserver) -> MigrationObserver {
-        guard case .seconds(let budget) = limit else { return observer }
+        guard case .seconds(let budget) = clock.limit else { return observer }
         var observer = observer
-        observer.onProgress = { [onProgress = observer.onProgress, system, started] progress in
+        observer.onProgress = { [onProgress = observer.onProgress, clock] progress in
             var progress = progress
             progress.estimatedTimeRemaining = progress.estimatedTimeRemaining.map {
-                min($0, max(0, budget - system.seconds(since: started)))
+                min($0, max(0, budget - clock.elapsed))
             }
             onProgress(progress)
         }
         return observer
-    }
-
-    private var lateness: @Sendable () -> Bool {
-        guard case .seconds(let budget) = limit else { return { false } }
-        return { [system, started] in system.seconds(since: started) > budget }
     }
 
     /// Reports the progress of a table's proof, as estimated from the time.

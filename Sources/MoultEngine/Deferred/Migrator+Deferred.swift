@@ -49,7 +49,8 @@ extension Migrator {
         let snapshot = try StoreSnapshot(lock.connection)
         try snapshot.checkDeferredWork()
         let run = try DeferredRun(
-            lock, version: snapshot.version(in: versions), self, limit, started: started, observer)
+            lock, version: snapshot.version(in: versions), self,
+            CallClock(limit: limit, started: started, system: system), observer)
         let outcome = try run.perform(snapshot)
         try lock.connection.keepWALOnClose(false)
         return outcome

@@ -241,7 +241,8 @@ extension Migration {
         self.init(
             script, from: from, to: plan.target.name, functions: functions,
             preconditions: [UnchangedStore(binding: plan.binding, store: store)],
-            verification: script.isInPlace ? Verification(CatalogueCheck(verification: check)) : Verification(of: check))
+            verification: script.isInPlace ? Verification(CatalogueCheck(verification: check)) : Verification(of: check)
+        )
         growth = StoreGrowth(plan: plan)
         stepVerification = .plan(check)
     }

@@ -48,7 +48,8 @@ extension RunEstimate {
             let copied = migration.script.needsBackup ? size : 0
             // The backup is proven beside both, and the commit waits for it.
             let isWhole = migration.script.writesRows || !migration.verification.narrows
-            let verification = isOfCatalogue
+            let verification =
+                isOfCatalogue
                 ? CostModel.verificationInPlace
                 : isWhole ? size * (CostModel.verify + CostModel.soundness) : CostModel.verificationOfChanges
             self.init([
@@ -78,14 +79,17 @@ extension RunEstimate {
 
     /// Deferred tasks of so many seconds, after a backup of so many bytes.
     init(finishing seconds: Double, backup size: Int64) {
-        self.init([.backup: Double(size) * (CostModel.backup + CostModel.proof), .change: seconds + CostModel.statement])
+        self.init([
+            .backup: Double(size) * (CostModel.backup + CostModel.proof), .change: seconds + CostModel.statement,
+        ])
     }
 }
 
 extension Migration {
     /// Seconds of each piece of the phase `change` of this pass: the script, the policies, each step.
     func work(_ costs: [Double]) -> [Double] {
-        [costs.reduce(CostModel.statement, +)] + (policies.map { [Double($0.objects) * CostModel.object] } ?? [])
+        let code = policies.map { [Double($0.objects) * CostModel.object] } ?? []
+        return [costs.reduce(CostModel.statement, +)] + code
             + steps.map { _ in Double(max(script.rows, 1)) * CostModel.step }
     }
 }
