@@ -109,7 +109,6 @@ final class MigrationRun {
             throw final
         }
     }
-
 }
 
 extension MigrationRun {

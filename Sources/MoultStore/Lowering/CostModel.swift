@@ -67,6 +67,9 @@ package enum CostModel {
     package static let verificationOfChanges = 1e-2
     package static let smallCommit = 1e-2
 
+    /// All of the work on a store of which only the size is known, as for a fleet.
+    package static func store(bytes: Int64) -> Double { 0.03 + Double(bytes) * 1.5e-8 }
+
     // MARK: An object of the catalogue
 
     /// About how many seconds SQLite takes for each object of the catalogue, whose text it parses again.
