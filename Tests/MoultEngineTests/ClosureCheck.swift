@@ -14,9 +14,9 @@ struct ClosureCheck: StoreCheck {
 
 /// The work of a step that a test gives as a closure.
 struct ClosureAction: StepAction {
-    private let body: @Sendable (MigrationSite) throws -> Void
+    private let body: @Sendable (CodeContext) throws -> Void
 
-    init(_ body: @escaping @Sendable (MigrationSite) throws -> Void) { self.body = body }
+    init(_ body: @escaping @Sendable (CodeContext) throws -> Void) { self.body = body }
 
-    func execute(_ site: MigrationSite) throws { try body(site) }
+    func execute(_ site: CodeContext) throws { try body(site) }
 }

@@ -57,7 +57,7 @@ struct StageTests {
         let outcomes = try Migrator().run(try prepared())
         #expect(rehearsed.rows > 0 && rehearsed.rows == outcomes.reduce(0) { $0 + $1.rows })
         #expect(
-            try RunHistory(Sidecar(store: POSIXSystem().resolve(path))).records().reduce(0) { $0 + $1.rows }
+            try RunHistory(StoreRecords(store: POSIXSystem().resolve(path))).records().reduce(0) { $0 + $1.rows }
                 == rehearsed.rows)
     }
 
@@ -197,7 +197,7 @@ struct StageTests {
         #expect(error?.remedy.contains("Undo by hand what b did") == true)
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
         #expect(try FlightVersions.witness(path) == before)
-        let record = try #require(try RunHistory(Sidecar(store: path)).records().last)
+        let record = try #require(try RunHistory(StoreRecords(store: path)).records().last)
         #expect(record.result == .failed)
         #expect(record.error?.contains("The undo of b failed") == true)
         #expect(try Self.folderNames(path) == ["backups", "lock", "log.txt", "runs.jsonl"])
@@ -223,7 +223,7 @@ struct StageTests {
     @Test func `a pass prints what it does, and equals one that does the same`() throws {
         let (folder, path, _) = try Self.store()
         defer { withExtendedLifetime(folder) {} }
-        func pass(_ registry: MigrationRegistry) throws -> Migration {
+        func pass(_ registry: MigrationRegistry) throws -> Pass {
             try #require(try Self.prepare(path, registry).migration())
         }
         let outline = try pass(Self.registry()).outline

@@ -41,7 +41,7 @@ struct MutationTests {
 
     // MARK: - A migration that is refused
 
-    private static let loss = Migration(
+    private static let loss = Pass(
         StoreScript(statements: [
             .init(.delete, "ZITEM", "DELETE FROM main.ZITEM WHERE Z_PK = 3", "A row is lost", rows: 1)
         ]),

@@ -7,7 +7,7 @@ import MoultStore
 struct PacedScript {
     let runner: ScriptRunner
     let units: MigrationUnits
-    let pace: MigrationPace
+    let pace: CallBudget
     /// The number of keys in the first range, and in every range where only units are counted.
     let keysPerPiece: Int64
 
@@ -23,7 +23,7 @@ struct PacedScript {
         var rows: Int64 = 0
     }
 
-    /// - Throws: ``MigrationPace/Stop`` where the time is over.
+    /// - Throws: ``CallBudget/Stop`` where the time is over.
     func run(on connection: Connection) throws {
         defer { connection.onProgress(nil) }
         var position = try position(of: connection)
@@ -117,10 +117,10 @@ private struct PieceSize {
     }
 
     /// Makes the range smaller where the time that is left is short.
-    mutating func fit(into pace: MigrationPace, or unit: MigrationUnit) throws {
+    mutating func fit(into pace: CallBudget, or unit: MigrationUnit) throws {
         guard let seconds, !isFixed, !pace.hasTime(for: seconds) else { return }
         let share = pace.left / (seconds * CostModel.margin)
-        guard share * seconds > CostModel.leastRange else { throw MigrationPace.Stop(next: unit) }
+        guard share * seconds > CostModel.leastRange else { throw CallBudget.Stop(next: unit) }
         keys = max(1, Int64(Double(keys) * share))
     }
 }

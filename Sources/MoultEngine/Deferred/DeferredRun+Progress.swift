@@ -39,7 +39,8 @@ extension DeferredRun {
             let now = system.monotonicNanoseconds
             if now &- last > 50_000_000 {
                 last = now
-                part.report(.change, RunClock.approach(system.seconds(since: begun, to: now) / expected), rows: rows)
+                part.report(
+                    .change, MachineSpeed.approach(system.seconds(since: begun, to: now) / expected), rows: rows)
             }
             return !part.isCancelled()
         }

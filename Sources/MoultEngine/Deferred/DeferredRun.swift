@@ -55,7 +55,7 @@ final class DeferredRun {
         expected.all = planned.reduce(0) { $0 + $1.parts.total }
         sizes = try TableSizes(over: connection)
         observer = endingInTime(observer).timed(
-            by: RunEstimate(
+            by: Estimate(
                 finishing: expected.all,
                 backup: needsBackup(before: tasks) ? try StoreState(connection).size : 0), system)
         observer.totalRows = planned.reduce(0) { $0 + $1.rows }
@@ -174,7 +174,7 @@ extension DeferredRun {
             left = try DeferredWork(StoreSnapshot(connection), version: version)
             if left.tasks.isEmpty { try settle() }
         }
-        guard !observer.isCancelled() else { throw MigrationRun.cancelled(connection.path) }
+        guard !observer.isCancelled() else { throw Executor.cancelled(connection.path) }
         return (left, try connection.schemaVersion())
     }
 

@@ -39,7 +39,7 @@ extension Migrator {
     ///   done still done; `locked`, `insufficientStorage`; `verificationFailed` with the store as it was before the
     ///   task.
     package func finishDeferred(
-        _ store: String, versions: ModelVersions? = nil, _ limit: DeferredLimit = .all,
+        _ store: String, versions: ModelVersions? = nil, _ limit: CallLimit = .all,
         _ observer: MigrationObserver = .none
     ) throws -> DeferredOutcome {
         let started = system.monotonicNanoseconds
@@ -58,7 +58,7 @@ extension Migrator {
 }
 
 /// The amount of deferred work that is done in one call.
-package enum DeferredLimit: Sendable, Hashable {
+package enum CallLimit: Sendable, Hashable {
     case all
     /// The next task.
     case one

@@ -278,7 +278,7 @@ extension AcceptedLosses {
 }
 
 /// The reports of the passes of one run: objects made by migration policies, losses, and properties that code has read.
-package final class RunLedger: Sendable {
+package final class LossAccounting: Sendable {
     private struct State {
         var counts: [InstanceCounts] = []
         var losses: [MigrationLoss] = []

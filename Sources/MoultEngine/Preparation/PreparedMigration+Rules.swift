@@ -37,7 +37,7 @@ extension PreparedMigration {
     }
 
     /// The first pass with the rules before the migration, which are checked under the lock.
-    func withRulesBefore(_ migration: Migration, _ bound: BoundPlan) -> Migration {
+    func withRulesBefore(_ migration: Pass, _ bound: BoundPlan) -> Pass {
         guard !options.registry.rules.isEmpty else { return migration }
         var migration = migration
         migration.ruleLog = ruleLog
@@ -47,10 +47,10 @@ extension PreparedMigration {
 
     /// A pass of its own that repairs what breaks the rules before the migration, whose first pass is bound to what it
     /// leaves; nil if nothing is repaired.
-    func mendingBefore(_ bound: BoundPlan, _ ledger: RunLedger) -> Migration? {
+    func mendingBefore(_ bound: BoundPlan, _ ledger: LossAccounting) -> Pass? {
         let before = rules(.before)
         guard isMended(before) else { return nil }
-        var mending = Migration.mending(before, Self.before, at: plan.from, of: store, ruleLog, system)
+        var mending = Pass.mending(before, Self.before, at: plan.from, of: store, ruleLog, system)
         mending.allowsLargeQuarantine = options.registry.allowsLargeQuarantine
         mending.to = plan.to.name
         mending.preconditions = [
@@ -72,7 +72,7 @@ extension PreparedMigration {
     }
 
     /// Adds what is checked after the steps of a pass, and after the last one.
-    func addRules(to migration: inout Migration, of bound: BoundPlan, isLast: Bool) {
+    func addRules(to migration: inout Pass, of bound: BoundPlan, isLast: Bool) {
         guard !options.registry.rules.isEmpty else { return }
         migration.ruleLog = ruleLog
         migration.allowsLargeQuarantine = options.registry.allowsLargeQuarantine
@@ -85,13 +85,13 @@ extension PreparedMigration {
             migration.rules = run
             return
         }
-        var mending = Migration.mending(after, run.moment, at: plan.to, of: store, ruleLog, system)
+        var mending = Pass.mending(after, run.moment, at: plan.to, of: store, ruleLog, system)
         mending.allowsLargeQuarantine = options.registry.allowsLargeQuarantine
         mending.span = 1...1
         migration.next = .fixed(mending)
     }
 
-    private func withRules(after step: Migration.Step, _ model: ManagedObjectModel) -> Migration.Step {
+    private func withRules(after step: Pass.Step, _ model: ManagedObjectModel) -> Pass.Step {
         let rules = rules(.afterStep(step.name))
         guard !rules.isEmpty else { return step }
         var step = step
@@ -102,7 +102,7 @@ extension PreparedMigration {
     }
 }
 
-extension Migration {
+extension Pass {
     /// A pass that leaves the version as it is and repairs the objects; what it leaves is as sound as what it found.
     ///
     /// - Parameters:
@@ -111,9 +111,9 @@ extension Migration {
     package static func mending(
         _ rules: [ValidationRule], _ moment: String, at version: ModelVersion, of store: String, _ log: RuleLog,
         _ system: any System
-    ) -> Migration {
+    ) -> Pass {
         let version = KeptVersion(version: version, store: store, system: system)
-        var mending = Migration(
+        var mending = Pass(
             at: version, "fixes", "The fixes of the rules are applied.",
             RuleFixes(rules: rules, moment: moment, version: version, log: log))
         mending.ruleLog = log

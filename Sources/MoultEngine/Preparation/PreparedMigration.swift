@@ -237,7 +237,7 @@ package struct PreparedMigration: Sendable {
     ///
     /// - Throws: `codeMissing` if the plan names code that the registry has not; `dataConflict` if the rows do not fit
     ///   the new version; `unsupported` if the plan cannot run in place.
-    package func migration() throws -> Migration? {
+    package func migration() throws -> Pass? {
         guard let bound, !plan.passes.isEmpty else { return nil }
         try checkCode()
         try checkRules()
@@ -245,7 +245,7 @@ package struct PreparedMigration: Sendable {
         // What a call with a budget has begun had no such row, and in place no row is written.
         if !continuesEarlierCall, !inPlace, !bound.isDeferred { try checkEntityNumbers(bound) }
         if inPlace || bound.isDeferred { try checkInPlace() }
-        let ledger = RunLedger()
+        let ledger = LossAccounting()
         let lossRefusal = undeclaredLosses(among: try foreseenLosses())
         // Rows that do not fit the new version may be what fixes are there for: it is bound to what they leave.
         if var mending = mendingBefore(bound, ledger) {
@@ -284,7 +284,7 @@ package struct PreparedMigration: Sendable {
     package var warnings: [Finding] { (storeFindings + (bound?.rowFindings ?? [])).filter { $0.severity == .warning } }
 
     /// ``migration()``, or what it throws before anything is done.
-    package func examined() throws -> Result<Migration?, MigrationError> {
+    package func examined() throws -> Result<Pass?, MigrationError> {
         do {
             // Damage explains what else is found; an earlier call has looked for it.
             if bound != nil, !continuesEarlierCall {
@@ -314,7 +314,7 @@ package struct PreparedMigration: Sendable {
     }
 
     /// Returns the pass at a position, bound to the working copy that the one before it has made.
-    func pass(at position: Int, over connection: Connection, _ ledger: RunLedger) throws -> Migration {
+    func pass(at position: Int, over connection: Connection, _ ledger: LossAccounting) throws -> Pass {
         let pass = plan.passes[position]
         let bound = try Self.bind(pass, of: plan, over: StoreSnapshot(connection), connection, options)
         var migration = try migration(bound, position, ledger, workingCopy: connection.path)
@@ -327,14 +327,14 @@ package struct PreparedMigration: Sendable {
     }
 
     private func migration(
-        _ bound: BoundPlan, _ position: Int, _ ledger: RunLedger, workingCopy: String? = nil
-    ) throws -> Migration {
+        _ bound: BoundPlan, _ position: Int, _ ledger: LossAccounting, workingCopy: String? = nil
+    ) throws -> Pass {
         let pass = plan.passes[position]
         let losses = LossCheck(
             try bound.losses(options.choice), of: pass, at: position, from: bound.source.model,
             accepting: options.registry.acceptedLosses)
         try losses.refuse(unlessReadIn: ledger.reads(forPass: position))
-        var migration = try Migration(
+        var migration = try Pass(
             bound, on: store, from: pass.older.name, workingCopy: workingCopy,
             followsCode: workingCopy != nil && (position == 0 || runsCode(before: position)),
             options.choice,
@@ -351,7 +351,7 @@ package struct PreparedMigration: Sendable {
         // What code reads after a change does not help the values that the change has dropped.
         let reading = if case .none = pass.work { position + 1 } else { plan.passes.count + position }
         migration.steps = pass.steps.map { step in
-            Migration.Step(
+            Pass.Step(
                 name: step.name, stage: pass.stage ?? "", sentence: step.sentence,
                 action: RegisteredCode(
                     name: step.name, registry: registry, model: bound.target.model, position: reading, ledger: ledger))

@@ -22,7 +22,7 @@ struct RuleRun: Sendable {
     }
 
     /// Checks the rules on a working copy, or applies their fixes.
-    func run(_ site: MigrationSite) throws {
+    func run(_ site: CodeContext) throws {
         guard !appliesFixes else { return try fix(site, isVerified: false) }
         try check(site.connection, external: site.external, on: site.system)
     }
@@ -42,11 +42,11 @@ struct RuleRun: Sendable {
     ///
     /// - Parameter isVerified: whether nothing else has changed the objects of this pass, so that every difference must
     ///   be a fix's.
-    func fix(_ site: MigrationSite, isVerified: Bool) throws {
+    func fix(_ site: CodeContext, isVerified: Bool) throws {
         try site.connection.withoutAppTriggers { try fixRows(site, isVerified: isVerified) }
     }
 
-    private func fixRows(_ site: MigrationSite, isVerified: Bool) throws {
+    private func fixRows(_ site: CodeContext, isVerified: Bool) throws {
         let store = try ObjectStore(over: site.connection, model: model, external: site.external, on: site.system)
         let check = try check(store)
         let findings = try check.run()
@@ -86,7 +86,7 @@ struct RuleFixes: StepAction {
     let version: KeptVersion
     let log: RuleLog
 
-    func execute(_ site: MigrationSite) throws {
+    func execute(_ site: CodeContext) throws {
         try RuleRun(rules: rules, moment: moment, model: version.model(over: site.connection), log: log)
             .fix(site, isVerified: true)
     }
@@ -279,11 +279,11 @@ package struct RuleAudit: Sendable {
     /// The run that repairs what the rules have found; nil if no broken rule has a fix.
     ///
     /// - Throws: `cloudKit` and `deferredWork` for a store that must be left alone.
-    package func mending() throws -> Migration? {
+    package func mending() throws -> Pass? {
         let isMendable = zip(rules, findings).contains { $0.fix != nil && $1.isBroken }
         guard isMendable else { return nil }
         if let refusal { throw refusal }
-        var mending = Migration.mending(rules, "now", at: version, of: store, log, system)
+        var mending = Pass.mending(rules, "now", at: version, of: store, log, system)
         mending.operation = .validate
         mending.preconditions = [UnchangedStore(binding: binding, store: store)]
         return mending

@@ -79,10 +79,10 @@ package indirect enum NextPass: Sendable {
     /// The one at a position of a plan, bound to what the pass before it has made.
     case planned(Int, of: PreparedMigration)
     /// One that needs nothing of the pass before it.
-    case fixed(Migration)
+    case fixed(Pass)
 
     /// - Parameter connection: to the working copy that the pass before it has made.
-    func bound(to connection: Connection, _ ledger: RunLedger) throws -> Migration {
+    func bound(to connection: Connection, _ ledger: LossAccounting) throws -> Pass {
         switch self {
         case .planned(let position, let prepared): try prepared.pass(at: position, over: connection, ledger)
         case .fixed(let pass): pass
@@ -102,7 +102,7 @@ package indirect enum NextPass: Sendable {
 
 // MARK: - Printing and comparing
 
-extension Migration: CustomStringConvertible, Equatable {
+extension Pass: CustomStringConvertible, Equatable {
     /// The work in order, one sentence each: statements, code by its name, checks. Passes that are bound later are named.
     package var outline: [String] {
         var lines = preconditions.map(\.sentence) + script.statements.map(\.sentence)
@@ -121,7 +121,7 @@ extension Migration: CustomStringConvertible, Equatable {
     package var description: String { outline.joined(separator: "\n") }
 
     /// Whether both do the same, as far as their outlines and the statements of the first pass tell.
-    package static func == (one: Migration, other: Migration) -> Bool {
+    package static func == (one: Pass, other: Pass) -> Bool {
         one.script == other.script && one.outline == other.outline
     }
 }

@@ -14,14 +14,14 @@ import Synchronization
 package struct Quarantine: Sendable {
     package typealias Entry = QuarantineEntry
 
-    package let sidecar: Sidecar
+    package let sidecar: StoreRecords
     private let system: any System
     /// Whether what a run that has not ended has written counts.
     private let countsUnfinished: Bool
 
     /// - Parameter countsUnfinished: whether the run that has not ended is known to have committed.
     package init(
-        _ sidecar: Sidecar, _ system: any System = POSIXSystem(), countsUnfinished: Bool = false
+        _ sidecar: StoreRecords, _ system: any System = POSIXSystem(), countsUnfinished: Bool = false
     ) {
         self.sidecar = sidecar
         self.system = system
@@ -286,7 +286,7 @@ package final class Restoration: StepAction {
         }
         self.version = version
         self.system = system
-        quarantine = Quarantine(Sidecar(store: self.store), system)
+        quarantine = Quarantine(StoreRecords(store: self.store), system)
         var found: [Int64] = []
         try quarantine.forEachEntry { entry in
             guard entries?.contains(entry.id) ?? true, run.map({ $0 == entry.run }) ?? true else { return }
@@ -305,8 +305,8 @@ package final class Restoration: StepAction {
     /// The outcome for the objects, once the migration has run or was rehearsed.
     package var report: RestorationResult { told.withLock { $0 } }
 
-    package var migration: Migration {
-        var migration = Migration(at: kept, "restore", "Objects from the quarantine are put back.", self)
+    package var migration: Pass {
+        var migration = Pass(at: kept, "restore", "Objects from the quarantine are put back.", self)
         migration.operation = .quarantine
         migration.preconditions = [UnchangedStore(binding: binding, store: store)]
         return migration
@@ -314,12 +314,12 @@ package final class Restoration: StepAction {
 
     private var kept: KeptVersion { KeptVersion(version: version, store: store, system: system) }
 
-    package func execute(_ site: MigrationSite) throws {
+    package func execute(_ site: CodeContext) throws {
         let model = try kept.model(over: site.connection)
         try site.connection.withoutAppTriggers { try run(site, model) }
     }
 
-    private func run(_ site: MigrationSite, _ model: ManagedObjectModel) throws {
+    private func run(_ site: CodeContext, _ model: ManagedObjectModel) throws {
         let objects = try ObjectStore(over: site.connection, model: model, external: site.external, on: site.system)
         let restorer = try QuarantineRestorer(objects, site.connection) {
             guard !site.isCancelled() else { throw site.cancellation }

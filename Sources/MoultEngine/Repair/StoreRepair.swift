@@ -116,16 +116,16 @@ package final class StoreRepair: Sendable {
     private var touchesStore: Bool { hasRows || !schema.isEmpty }
 
     /// Nil where there is nothing to do.
-    package var migration: Migration? {
+    package var migration: Pass? {
         guard touchesStore || !unnamed.names.isEmpty else { return nil }
-        var migration = Migration(from: version.name, to: version.name, verification: .none)
+        var migration = Pass(from: version.name, to: version.name, verification: .none)
         if !touchesStore {
             // Nothing that a backup would hold is changed.
             migration.script = StoreScript(statements: [], isInPlace: true)
             migration.script.needsBackup = false
         }
         if hasRows {
-            migration = Migration(at: kept, "repair", "The faults of the rows are repaired.", self)
+            migration = Pass(at: kept, "repair", "The faults of the rows are repaired.", self)
             migration.stepVerification = .repair(self)
         }
         migration.reason = .repair
@@ -141,7 +141,7 @@ package final class StoreRepair: Sendable {
     /// The version of the store, which the repair leaves as it is.
     var kept: KeptVersion { KeptVersion(version: version, store: store, system: system) }
 
-    private func run(_ site: MigrationSite, _ model: ManagedObjectModel) throws {
+    private func run(_ site: CodeContext, _ model: ManagedObjectModel) throws {
         let snapshot = try StoreSnapshot(site.connection)
         let gaps = HistoryGaps(PersistentHistory(of: try StoreLayout(actual: snapshot, model: model)), in: snapshot)
         // What is still missing of history cannot be made, or was not asked for.
@@ -182,7 +182,7 @@ package final class StoreRepair: Sendable {
 }
 
 extension StoreRepair: StepAction {
-    package func execute(_ site: MigrationSite) throws {
+    package func execute(_ site: CodeContext) throws {
         let model = try kept.model(over: site.connection)
         try catalogue.withLock { $0 = try site.connection.catalogue() }
         try site.connection.withoutAppTriggers { try run(site, model) }

@@ -57,8 +57,8 @@ package struct MigrationObserver: Sendable {
     /// The part of the phase that reports are about, 0 to 1.
     private var span: ClosedRange<Double> = 0...1
     /// The shares of the phases in the whole.
-    private var estimate = RunEstimate.milestones
-    private var clock: RunClock?
+    private var estimate = Estimate.milestones
+    private var clock: MachineSpeed?
 
     package init(
         onProgress: @escaping @Sendable (MigrationProgress) -> Void = { _ in },
@@ -79,8 +79,8 @@ package struct MigrationObserver: Sendable {
     /// Tells fractions that follow the time that was expected and never go back, and the time left.
     ///
     /// - Parameter start: the part of the run that was done before.
-    func timed(by estimate: RunEstimate, from start: Double = 0, _ system: any System) -> MigrationObserver {
-        let clock = RunClock(estimate, from: start, system)
+    func timed(by estimate: Estimate, from start: Double = 0, _ system: any System) -> MigrationObserver {
+        let clock = MachineSpeed(estimate, from: start, system)
         var observer = self
         (observer.estimate, observer.clock) = (estimate, clock)
         observer.onProgress = { [onProgress] in onProgress(clock.timing($0)) }
@@ -93,7 +93,7 @@ package struct MigrationObserver: Sendable {
     /// For what does one of several pieces of a pass's work.
     ///
     /// - Parameter weights: how long each piece takes next to the others.
-    func piece(_ number: Int, of weights: [Double], in pass: Migration) -> MigrationObserver {
+    func piece(_ number: Int, of weights: [Double], in pass: Pass) -> MigrationObserver {
         let all = weights.reduce(0, +)
         guard all > 0, weights.indices.contains(number) else { return self }
         let before = weights.prefix(number).reduce(0, +)

@@ -8,7 +8,7 @@ import MoultStore
 /// one at every instant.
 ///
 /// Lock, heal, preflight, backup, working copy, script, verification, commit, history: each step is one function, here
-/// and in `MigrationRun`.
+/// and in `Executor`.
 package struct Migrator: Sendable {
     package let options: MigrationOptions
     package let system: any System
@@ -26,7 +26,7 @@ package struct Migrator: Sendable {
     ///
     /// - Throws: `lossNotAccepted`, `locked`, `readOnly`, `hardLinked`, `insufficientStorage`, `tooManyAttempts` and what
     ///   `precondition` throws before anything is done; `cancelled`, `migrationFailed` and what `verify` throws afterwards.
-    package func run(_ migration: Migration, on store: String, _ observer: MigrationObserver = .none) throws
+    package func run(_ migration: Pass, on store: String, _ observer: MigrationObserver = .none) throws
         -> MigrationOutcome
     {
         let run = try begin(migration, on: store, observer)
@@ -36,16 +36,16 @@ package struct Migrator: Sendable {
 
     /// Locks and recovers the store. The lock is released by whoever performs the run.
     private func begin(
-        _ migration: Migration, on store: String, _ observer: MigrationObserver
-    ) throws -> MigrationRun {
+        _ migration: Pass, on store: String, _ observer: MigrationObserver
+    ) throws -> Executor {
         if let refusal = migration.lossRefusal { throw refusal }
         let lock = try lock(store)
         do {
             let recovery = try Recovery.heal(lock, system)
-            try Attempts.check(migration, lock.sidecar, limit: options.maximumAttempts, system)
+            try CrashLoopGuard.check(migration, lock.sidecar, limit: options.maximumAttempts, system)
             observer.report(.lock, 1, "No other process has the store open")
             lock.report(to: observer)
-            return try MigrationRun(migration, lock, recovery, options, system, observer)
+            return try Executor(migration, lock, recovery, options, system, observer)
         } catch {
             lock.release()
             throw error
@@ -55,7 +55,7 @@ package struct Migrator: Sendable {
     /// Locks a store after a look at its surroundings.
     func lock(_ store: String) throws -> StoreLock {
         let path = try StoreProbe.checkFile(store, system)
-        try Preflight.checkFile(path, system)
+        try StorePrecheck.checkFile(path, system)
         return try StoreLock(path, system, patience: options.patience)
     }
 
@@ -64,7 +64,7 @@ package struct Migrator: Sendable {
     package func recover(_ store: String) throws -> RecoveryOutcome {
         let sidecar = try sidecar(of: store)
         // A migration into this path, or a salvage, may have died before there was a store.
-        if try UnfinishedStore.removeAbandoned(sidecar.store, system), try !system.exists(sidecar.store) {
+        if try StagedStore.removeAbandoned(sidecar.store, system), try !system.exists(sidecar.store) {
             return .undone
         }
         if (try? Journal.read(sidecar, system))?.operation == .rollback {
@@ -109,7 +109,7 @@ package struct Migrator: Sendable {
     }
 
     /// Returns the sidecar of the store at a path, even where the store is gone.
-    func sidecar(of store: String) throws -> Sidecar { try Sidecar(of: store, system) }
+    func sidecar(of store: String) throws -> StoreRecords { try StoreRecords(of: store, system) }
 }
 
 extension Migrator {
@@ -125,7 +125,7 @@ extension Migrator {
         _ prepared: PreparedMigration, _ observer: MigrationObserver = .none
     ) throws -> [MigrationOutcome] {
         guard let whole = try prepared.migration() else {
-            try healed(prepared.store)
+            try recoverIfNeeded(prepared.store)
             return []
         }
         guard prepared.stopsAtEachVersion else {
@@ -236,7 +236,7 @@ extension Migrator {
     /// Runs a migration on a copy in a scratch folder and verifies it; the store and every file of its folder stay as
     /// they are, and nothing is kept.
     package func rehearse(
-        _ migration: Migration, on store: String, scratch: String? = nil, _ observer: MigrationObserver = .none
+        _ migration: Pass, on store: String, scratch: String? = nil, _ observer: MigrationObserver = .none
     ) throws -> RehearsalOutcome {
         try StoreProbe.read(store, system: system, folder: scratch) { probe in
             let temporary = try TemporaryFolder("rehearsal", in: scratch, system)
@@ -250,9 +250,9 @@ extension Migrator {
             for check in migration.preconditions { try check.check(probe.connection) }
             let costs = try migration.script.costs(over: probe.connection)
             let observer = observer.withTotalRows(of: migration.script).timed(
-                by: RunEstimate(
+                by: Estimate(
                     migration, costs, size: try StoreState(probe.connection).size, keepsNothing: true), system)
-            let trail = StepTrail(store: probe.path, system: system)
+            let trail = StepUndoLog(store: probe.path, system: system)
             var outcome: RehearsalOutcome
             do {
                 outcome = try rehearse(migration, probe, folder, trail, observer)
@@ -261,7 +261,7 @@ extension Migrator {
                 // The copy is gone by the time that this is read.
                 if var known = error as? MigrationError {
                     if known.place.hasPrefix(folder) { known.place = probe.path }
-                    cause = known.code == .cancelled ? MigrationRun.cancelled(probe.path) : known
+                    cause = known.code == .cancelled ? Executor.cancelled(probe.path) : known
                 }
                 throw trail.undoing(after: cause)
             }
@@ -276,11 +276,11 @@ extension Migrator {
     }
 
     private func rehearse(
-        _ migration: Migration, _ probe: StoreProbe, _ folder: String, _ trail: StepTrail,
+        _ migration: Pass, _ probe: StoreProbe, _ folder: String, _ trail: StepUndoLog,
         _ observer: MigrationObserver
     ) throws -> RehearsalOutcome {
         let before = try StoreState(probe.connection)
-        let sidecar = Sidecar(store: probe.path)
+        let sidecar = StoreRecords(store: probe.path)
         let space = try SpaceRequirement(
             migration, on: before, sidecar, options, backups: try backups(of: probe.path).folder, system)
         let timings = PhaseTimings(system)

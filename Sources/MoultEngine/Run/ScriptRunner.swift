@@ -117,7 +117,7 @@ struct ScriptRunner {
             last = now
             let share =
                 steps.isFinite
-                ? min(taken / steps, 0.99) : RunClock.approach(system.seconds(since: begun, to: now) / expected)
+                ? min(taken / steps, 0.99) : MachineSpeed.approach(system.seconds(since: begun, to: now) / expected)
             let rows = place.rowsBefore + Int64(share * Double(place.rows))
             observer.report(.change, place.start + share * place.part, rows: rows)
             return !observer.isCancelled()

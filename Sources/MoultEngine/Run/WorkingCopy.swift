@@ -67,7 +67,7 @@ final class WorkingCopy {
     ///   - beforeSteps: called after the verification.
     /// - Throws: `verificationFailed`; `stageFailed` naming the step; `cancelled`.
     func perform(
-        _ pass: Migration, noting trail: StepTrail, _ timings: PhaseTimings, _ observer: MigrationObserver,
+        _ pass: Pass, noting trail: StepUndoLog, _ timings: PhaseTimings, _ observer: MigrationObserver,
         changed: () throws -> Void = {}, beforeSteps: () throws -> Void = {}
     ) throws {
         do {
@@ -96,12 +96,12 @@ final class WorkingCopy {
     }
 
     private func run(
-        _ steps: [Migration.Step], of pass: Migration, noting trail: StepTrail, _ observer: MigrationObserver
+        _ steps: [Pass.Step], of pass: Pass, noting trail: StepUndoLog, _ observer: MigrationObserver
     ) throws {
         guard !pass.steps.isEmpty else { return }
         let digest = try StoreSnapshot(connection).catalogueDigest
         for (number, step) in pass.steps.enumerated() {
-            guard !observer.isCancelled() else { throw MigrationRun.cancelled(store) }
+            guard !observer.isCancelled() else { throw Executor.cancelled(store) }
             let observer = observer.piece(weights.count - pass.steps.count + number, of: weights, in: pass)
             trail.begin(step, on: self)
             do {
@@ -114,8 +114,8 @@ final class WorkingCopy {
         try pass.stepVerification.verify(connection, catalogueDigest: digest)
     }
 
-    private func site(of pass: Migration, _ observer: MigrationObserver) -> MigrationSite {
-        MigrationSite(
+    private func site(of pass: Pass, _ observer: MigrationObserver) -> CodeContext {
+        CodeContext(
             connection: connection, source: source,
             external: ExternalStorage(ofWorkingCopy: path, of: store), system: system,
             report: { observer.report(.change, $0, $1) }, isCancelled: observer.isCancelled,
@@ -138,7 +138,7 @@ final class WorkingCopy {
 /// The passes of a run or a rehearsal, each with a copy of what the one before it has made; a further one is bound to
 /// that copy.
 final class PassCopies {
-    private var pass: Migration
+    private var pass: Pass
     private let folder: String
     private let store: String
     private let options: MigrationOptions
@@ -154,7 +154,7 @@ final class PassCopies {
     ///   - folder: where the copies are made.
     ///   - store: the store that is migrated.
     init(
-        of pass: Migration, on source: String, in folder: String, for store: String, _ options: MigrationOptions,
+        of pass: Pass, on source: String, in folder: String, for store: String, _ options: MigrationOptions,
         _ system: any System
     ) {
         (self.pass, path, self.folder, self.store) = (pass, source, folder, store)
@@ -166,11 +166,11 @@ final class PassCopies {
     /// - Parameter size: bytes of the store.
     func next(
         _ timings: PhaseTimings, _ observer: MigrationObserver, size: Int64
-    ) throws -> (pass: Migration, copy: WorkingCopy)? {
+    ) throws -> (pass: Pass, copy: WorkingCopy)? {
         close()
         if count > 0, pass.next == nil { return nil }
         count += 1
-        let name = count == 1 ? Sidecar(store: store).nameOfCopy : "pass-\(count)"
+        let name = count == 1 ? StoreRecords(store: store).nameOfCopy : "pass-\(count)"
         let copy = try timings.measure(.copy) {
             try system.makeFolder(folder)
             return try WorkingCopy(of: path, at: Path.join(folder, name), for: store, options, system)

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// The phase under way is judged by its own pace as soon as a tenth of it is done; those that are still to come by what
 /// was expected of them, times how much longer than expected the run has taken so far.
-final class RunClock: Sendable {
+final class MachineSpeed: Sendable {
     private struct State {
         var phase = MigrationProgress.Phase.lock
         /// When the phase was told of first, and which part of it was done by then.
@@ -18,12 +18,12 @@ final class RunClock: Sendable {
         var expected = 0.0
     }
 
-    private let estimate: RunEstimate
+    private let estimate: Estimate
     private let system: any System
     private let state: Mutex<State>
 
     /// - Parameter start: the part that an earlier call has done.
-    init(_ estimate: RunEstimate, from start: Double = 0, _ system: any System) {
+    init(_ estimate: Estimate, from start: Double = 0, _ system: any System) {
         self.estimate = estimate
         self.system = system
         state = Mutex(State(begun: system.monotonicNanoseconds, start: start, highest: start))

@@ -3,8 +3,8 @@ import MoultStore
 
 /// The seconds that each phase of a run is expected to take, from bytes and rows.
 ///
-/// Only their proportions count: how fast the machine is shows while the run continues (``RunClock``).
-struct RunEstimate: Sendable, Equatable {
+/// Only their proportions count: how fast the machine is shows while the run continues (``MachineSpeed``).
+struct Estimate: Sendable, Equatable {
     let seconds: [MigrationProgress.Phase: Double]
     /// Whether an app's code does part of the phase `change`, whose pace says nothing of SQLite's.
     let hasCode: Bool
@@ -15,7 +15,7 @@ struct RunEstimate: Sendable, Equatable {
     }
 
     /// The estimate where nothing is known: the backup made at 0.1, the change from 0.2 on.
-    static let milestones = RunEstimate([.backup: 0.1, .copy: 0.1, .change: 0.6, .verify: 0.1, .commit: 0.1])
+    static let milestones = Estimate([.backup: 0.1, .copy: 0.1, .change: 0.6, .verify: 0.1, .commit: 0.1])
 
     var total: Double { MigrationProgress.Phase.allCases.reduce(0) { $0 + seconds[$1, default: 0] } }
 
@@ -31,7 +31,7 @@ struct RunEstimate: Sendable, Equatable {
 
 // MARK: - What is known before a run
 
-extension RunEstimate {
+extension Estimate {
     /// The part of a verified backup that is the copying of its pages.
     static let copyingShare = CostModel.backup / (CostModel.backup + CostModel.proof)
 
@@ -40,7 +40,7 @@ extension RunEstimate {
     /// - Parameters:
     ///   - costs: seconds of each statement of the first pass.
     ///   - keepsNothing: whether it is a rehearsal, without a commit.
-    init(_ migration: Migration, _ costs: [Double], size: Int64, keepsNothing: Bool = false) {
+    init(_ migration: Pass, _ costs: [Double], size: Int64, keepsNothing: Bool = false) {
         let size = Double(size)
         let work = migration.work(costs).reduce(0, +)
         let isOfCatalogue = migration.script.isInPlace
@@ -85,7 +85,7 @@ extension RunEstimate {
     }
 }
 
-extension Migration {
+extension Pass {
     /// Seconds of each piece of the phase `change` of this pass: the script, the policies, each step.
     func work(_ costs: [Double]) -> [Double] {
         let code = policies.map { [Double($0.objects) * CostModel.object] } ?? []
@@ -166,13 +166,13 @@ package struct RunNeeds: Sendable, Equatable {
 
 extension Migrator {
     /// - Throws: what reading a damaged store throws.
-    package func needs(of migration: Migration, on store: String) throws -> RunNeeds {
+    package func needs(of migration: Pass, on store: String) throws -> RunNeeds {
         try StoreProbe.read(store, system: system) { probe in
             let state = try StoreState(probe.connection)
-            let estimate = RunEstimate(
+            let estimate = Estimate(
                 migration, try migration.script.costs(over: probe.connection), size: state.size)
             let space = try SpaceRequirement(
-                migration, on: state, Sidecar(store: probe.path), options, backups: backups(of: probe.path).folder,
+                migration, on: state, StoreRecords(store: probe.path), options, backups: backups(of: probe.path).folder,
                 system)
             return RunNeeds(seconds: estimate.total, space: space, volumes: try space.volumes(system))
         }

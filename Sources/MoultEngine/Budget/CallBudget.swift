@@ -3,7 +3,7 @@ import MoultModel
 import MoultStore
 
 /// The time of one call, and the speed of the machine so far.
-final class MigrationPace {
+final class CallBudget {
     /// Thrown if the next unit has to wait for the next call.
     struct Stop: Error {
         let next: MigrationUnit
@@ -26,7 +26,7 @@ final class MigrationPace {
     let isResumed: Bool
 
     init(
-        _ budget: MigrationBudget, _ migration: Migration, run: String, startedAt: Timestamp, size: Int64,
+        _ budget: CallStart, _ migration: Pass, run: String, startedAt: Timestamp, size: Int64,
         _ system: any System
     ) {
         clock = budget.clock
@@ -78,7 +78,7 @@ final class MigrationPace {
     func note(_ unit: MigrationUnit, at start: Double) { (self.unit, begun) = (unit, start) }
 
     /// Counts work done next to a unit as a unit of its own.
-    func gain() { gained += 1 }
+    func noteProgress() { gained += 1 }
 
     /// - Parameter seconds: that a unit has taken.
     func learn(_ seconds: Double, of unit: MigrationUnit) {
@@ -96,14 +96,14 @@ final class MigrationPace {
 }
 
 /// The amount of a migration that one call may do, and the checkpoint that it continues from.
-struct MigrationBudget {
+struct CallStart {
     let clock: CallClock
     let checkpoint: MigrationCheckpoint?
 }
 
 /// The time of one call, next to its limit: of a migration with a budget, and of deferred work.
 struct CallClock: Sendable {
-    let limit: DeferredLimit
+    let limit: CallLimit
     /// When the call began, on the clock that never goes back.
     let started: UInt64
     let system: any System
@@ -117,7 +117,7 @@ struct CallClock: Sendable {
 
 extension MigrationObserver {
     /// Ends the run when its time is over.
-    func ending(_ pace: MigrationPace?) -> MigrationObserver {
+    func ending(_ pace: CallBudget?) -> MigrationObserver {
         guard let pace else { return self }
         var observer = self
         observer.isCancelled = { [isCancelled, isLate = pace.isLate] in isCancelled() || isLate() }
@@ -149,7 +149,7 @@ package struct MigrationUnits: Sendable {
     /// The longest piece of the verification; nil if it has none.
     private let question: MigrationUnit?
 
-    package init(_ migration: Migration, size: Int64, usesWAL: Bool) {
+    package init(_ migration: Pass, size: Int64, usesWAL: Bool) {
         (self.size, self.usesWAL) = (size, usesWAL)
         script = migration.script
         rows = (migration.rowFacts?.rowCounts.values.reduce(0) { $0 &+ $1 }) ?? 0
@@ -229,7 +229,7 @@ package struct MigrationUnits: Sendable {
     }
 }
 
-extension Migration {
+extension Pass {
     /// The reason why the work on the copy has to be done in one unit; nil if it can be done in pieces.
     fileprivate var reasonForOneUnit: String? {
         if policies != nil { return "a migration policy keeps its own state" }

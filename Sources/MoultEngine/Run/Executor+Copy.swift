@@ -5,7 +5,7 @@ import MoultStore
 
 // MARK: - On a copy
 
-extension MigrationRun {
+extension Executor {
     /// Changes a copy of the store, pass by pass, and commits it.
     ///
     /// - Returns: the backup to go back to; nil after a frugal run.
@@ -35,7 +35,7 @@ extension MigrationRun {
     }
 
     /// The journal names the steps whose undo would not be called if the process died.
-    private func noteSteps(of pass: Migration) throws {
+    private func noteSteps(of pass: Pass) throws {
         let steps = pass.steps.filter(\.action.canBeUndone).map(\.name)
         guard !steps.isEmpty else { return }
         journal.steps += steps
@@ -53,7 +53,7 @@ extension MigrationRun {
     func commit(_ path: String) throws {
         try noteStagedFiles(path)
         try writeExternalFiles()
-        guard !observer.isCancelled() else { throw MigrationRun.cancelled(sidecar.store) }
+        guard !observer.isCancelled() else { throw Executor.cancelled(sidecar.store) }
         let source = try Connection(path, mode: .immutable)
         defer { source.close() }
         try noteDroppedFiles(from: namedFiles(), to: source)
@@ -154,7 +154,7 @@ extension MigrationRun {
 
 // MARK: - The backup
 
-extension MigrationRun {
+extension Executor {
     /// Makes the backup that a script reads, and that the rows are compared with. A frugal run takes it away in the end.
     func makeDraft() throws -> BackupFolder.Draft {
         let made = try copyPages()
@@ -210,7 +210,7 @@ extension MigrationRun {
 
 // MARK: - On the store itself
 
-extension MigrationRun {
+extension Executor {
     /// One transaction, next to the backup. A script that reads rows has it as `source`; they are compared with it.
     func changeStore() throws -> StoreBackup? {
         guard !options.isFrugal, migration.script.needsBackup else {
@@ -261,7 +261,7 @@ extension MigrationRun {
                 throw error
             }
             try ended(true)
-            guard !observer.isCancelled() else { throw MigrationRun.cancelled(sidecar.store) }
+            guard !observer.isCancelled() else { throw Executor.cancelled(sidecar.store) }
             try noteDroppedFiles(from: named, to: connection)
             journal.state = .committing
             journal.losses = migration.ledger.losses

@@ -4,13 +4,13 @@ import MoultSQLite
 import MoultStore
 
 /// A run that ends with its budget, and continues at the next call from what its checkpoint says.
-extension MigrationRun {
+extension Executor {
     /// The same as on a copy, unit by unit.
     ///
-    /// - Throws: ``MigrationPace/Stop`` before a unit that there is no time for.
-    func changeInPieces(_ pace: MigrationPace) throws -> StoreBackup? {
+    /// - Throws: ``CallBudget/Stop`` before a unit that there is no time for.
+    func changeInPieces(_ pace: CallBudget) throws -> StoreBackup? {
         let units = self.units
-        try keepLook(pace)
+        try saveRowFacts(pace)
         try makeBackup(pace, units)
         if units.reasonForOne != nil {
             return try pace.perform(units.whole) { try changeOnCopy(of: draft(of: pace)) }
@@ -47,23 +47,23 @@ extension MigrationRun {
     // MARK: - Units
 
     /// Keeps the facts that the plan was made from: looking at every row may have taken most of the first call.
-    private func keepLook(_ pace: MigrationPace) throws {
+    private func saveRowFacts(_ pace: CallBudget) throws {
         guard !pace.isResumed else { return }
         // What lies in a WAL would be written back later, and the store would seem to have been written to.
         try lock.connection.writeBackLog(system)
         try system.makeFolder(work)
         try save(pace)
-        pace.gain()
+        pace.noteProgress()
     }
 
-    private func makeBackup(_ pace: MigrationPace, _ units: MigrationUnits) throws {
+    private func makeBackup(_ pace: CallBudget, _ units: MigrationUnits) throws {
         guard pace.checkpoint.sourceFolder(backups) == nil else { return }
         let draft = try pace.perform(units.backup, copyPages)
         pace.checkpoint.draft = .init(name: Path.name(of: draft.folder), createdAt: draft.createdAt, rows: draft.rows)
         try save(pace)
     }
 
-    private func openCopy(_ pace: MigrationPace, _ units: MigrationUnits) throws -> WorkingCopy {
+    private func openCopy(_ pace: CallBudget, _ units: MigrationUnits) throws -> WorkingCopy {
         let (source, isMade) = (try pathOfSource(pace), pace.checkpoint.hasCopy)
         func open() throws -> WorkingCopy {
             try WorkingCopy(
@@ -79,7 +79,7 @@ extension MigrationRun {
         return copy
     }
 
-    private func change(_ copy: WorkingCopy, _ pace: MigrationPace, _ units: MigrationUnits) throws {
+    private func change(_ copy: WorkingCopy, _ pace: CallBudget, _ units: MigrationUnits) throws {
         for function in migration.functions { try copy.connection.register(function) }
         let script = PacedScript(
             runner: ScriptRunner(script: migration.script, observer: observer, system: system), units: units,
@@ -91,7 +91,7 @@ extension MigrationRun {
         try save(pace)
     }
 
-    private func finishBackup(_ pace: MigrationPace) throws {
+    private func finishBackup(_ pace: CallBudget) throws {
         guard let pages = pace.checkpoint.draft, !options.isFrugal, let proof = pace.checkpoint.proof else { return }
         let backup = try named { try backups.finish(draft(pages, state()), proof, naming: $0) }
         bytes += proof.size
@@ -100,7 +100,7 @@ extension MigrationRun {
         try save(pace)
     }
 
-    private func verify(_ copy: WorkingCopy, _ pace: MigrationPace, _ units: MigrationUnits) throws {
+    private func verify(_ copy: WorkingCopy, _ pace: CallBudget, _ units: MigrationUnits) throws {
         try copy.connection.proveWrites()
         try copy.connection.forgetPages()
         copy.connection.onProgress(every: 20_000) { [observer] in !observer.isCancelled() }
@@ -119,7 +119,7 @@ extension MigrationRun {
         for check in pages(of: copy, pace, units) { try perform(check, .verify, pace) }
     }
 
-    private func verify(_ unit: MigrationUnit, _ pace: MigrationPace, _ body: () throws -> Void) throws {
+    private func verify(_ unit: MigrationUnit, _ pace: CallBudget, _ body: () throws -> Void) throws {
         try pace.perform(unit) { try timings.measure(.verify, body) }
         pace.checkpoint.verified += 1
         // What is not written down is verified once more.
@@ -128,7 +128,7 @@ extension MigrationRun {
 
     // MARK: - What is there
 
-    func pathOfSource(_ pace: MigrationPace) throws -> String {
+    func pathOfSource(_ pace: CallBudget) throws -> String {
         guard let folder = pace.checkpoint.sourceFolder(backups) else {
             throw MigrationError(
                 .backupNotFound, "The backup of this migration is missing.", place: backups.folder,
@@ -139,7 +139,7 @@ extension MigrationRun {
 
     private func state() throws -> StoreState { try StoreState(lock.connection) }
 
-    private func draft(of pace: MigrationPace) throws -> BackupFolder.Draft {
+    private func draft(of pace: CallBudget) throws -> BackupFolder.Draft {
         guard let pages = pace.checkpoint.draft else {
             throw MigrationError(
                 .backupNotFound, "The backup of this migration is missing.", place: backups.folder,
@@ -158,9 +158,9 @@ extension MigrationRun {
 
 // MARK: - The end of a call
 
-extension MigrationRun {
+extension Executor {
     /// Writes down how far the work has come, for a process that dies.
-    func save(_ pace: MigrationPace) throws {
+    func save(_ pace: CallBudget) throws {
         let start = pace.clock.elapsed
         pace.checkpoint.timings = timings.all
         pace.checkpoint.fraction = observer.reached
@@ -170,7 +170,7 @@ extension MigrationRun {
     }
 
     /// Makes durable what was done, for the next call.
-    func pause(_ pace: MigrationPace, before next: MigrationUnit) throws -> MigrationPause {
+    func pause(_ pace: CallBudget, before next: MigrationUnit) throws -> MigrationPause {
         let start = pace.clock.elapsed
         if pace.checkpoint.hasCopy { try system.synchronise(pathOfCopy) }
         if pace.checkpoint.draft != nil { try system.synchronise(pathOfSource(pace)) }
@@ -197,14 +197,14 @@ extension MigrationRun {
     /// work kept; nil if something else ended it.
     ///
     /// - Throws: where nothing of the work can be kept.
-    func endOfCall(_ pace: MigrationPace, after error: any Error) throws -> (any Error)? {
+    func endOfCall(_ pace: CallBudget, after error: any Error) throws -> (any Error)? {
         guard !isCommitted, !isUnsettled else { return nil }
-        if let stop = error as? MigrationPace.Stop { return try pause(pace, before: stop.next) }
+        if let stop = error as? CallBudget.Stop { return try pause(pace, before: stop.next) }
         guard let unit = pace.unit, (error as? MigrationError)?.code == .cancelled else { return nil }
         if isAskedToEnd() {
             guard canGoOn(pace) else { return nil }
             _ = try pause(pace, before: unit)
-            return MigrationRun.cancelled(sidecar.store)
+            return Executor.cancelled(sidecar.store)
         }
         guard case .seconds(let budget) = pace.clock.limit, pace.isLate() else { return nil }
         let taken = max(unit.seconds, pace.clock.elapsed - pace.begun)
@@ -215,7 +215,7 @@ extension MigrationRun {
     }
 
     /// Whether the work is in pieces, and one of them is done. Before there is a backup, that is the look at the rows.
-    private func canGoOn(_ pace: MigrationPace) -> Bool {
+    private func canGoOn(_ pace: CallBudget) -> Bool {
         guard pace.checkpoint.sourceFolder(backups) != nil else { return pace.gained > 0 || pace.isResumed }
         return units.reasonForOne == nil
     }
@@ -242,9 +242,9 @@ struct ReadingUnit: Sendable {
     let read: @Sendable () throws -> @Sendable (inout MigrationCheckpoint) -> Void
 }
 
-extension MigrationRun {
+extension Executor {
     /// Returns the checks of the backup that are still to be done.
-    func proofs(_ pace: MigrationPace, _ units: MigrationUnits) throws -> [ReadingUnit] {
+    func proofs(_ pace: CallBudget, _ units: MigrationUnits) throws -> [ReadingUnit] {
         guard pace.checkpoint.draft != nil else { return [] }
         let path = try pathOfSource(pace)
         var proofs: [ReadingUnit] = []
@@ -268,7 +268,7 @@ extension MigrationRun {
     }
 
     /// The check of the new store's pages, where it is still to be done.
-    func pages(of copy: WorkingCopy, _ pace: MigrationPace, _ units: MigrationUnits) -> [ReadingUnit] {
+    func pages(of copy: WorkingCopy, _ pace: CallBudget, _ units: MigrationUnits) -> [ReadingUnit] {
         guard !pace.checkpoint.pagesAreSound, let plan = migration.verification.plan else { return [] }
         return [
             ReadingUnit(unit: units.pages) { [path = copy.path] in
@@ -280,7 +280,7 @@ extension MigrationRun {
 
     /// Does units on the other core while `body` runs, the first of them that there is time for in this call. Nothing
     /// ends them: SQLite cannot be interrupted while it looks at pages.
-    func read(_ units: [ReadingUnit], _ pace: MigrationPace, beside body: () throws -> Void) throws {
+    func read(_ units: [ReadingUnit], _ pace: CallBudget, beside body: () throws -> Void) throws {
         var seconds = 0.0
         let chosen = units.prefix { unit in
             // At the beginning of a call there is time for each of them, or the budget would have been refused.
@@ -301,13 +301,13 @@ extension MigrationRun {
         for (unit, note, seconds) in try reading.wait() {
             note(&pace.checkpoint)
             pace.learn(seconds, of: unit)
-            pace.gain()
+            pace.noteProgress()
         }
         try result.get()
     }
 
     /// Does one on this core.
-    func perform(_ unit: ReadingUnit, _ phase: MigrationProgress.Phase, _ pace: MigrationPace) throws {
+    func perform(_ unit: ReadingUnit, _ phase: MigrationProgress.Phase, _ pace: CallBudget) throws {
         let note = try pace.perform(unit.unit) { try timings.measure(phase) { try unit.read() } }
         note(&pace.checkpoint)
         try save(pace)

@@ -7,9 +7,9 @@ import MoultStore
 /// The steps that have run, so that they can be undone in reverse when anything after them fails.
 ///
 /// The store itself needs no undo: nothing of it has been changed. What steps did elsewhere does.
-final class StepTrail {
+final class StepUndoLog {
     private struct Entry {
-        let step: Migration.Step
+        let step: Pass.Step
         let path: String
         let external: ExternalStorage
     }
@@ -23,7 +23,7 @@ final class StepTrail {
         self.system = system
     }
 
-    func begin(_ step: Migration.Step, on copy: WorkingCopy) {
+    func begin(_ step: Pass.Step, on copy: WorkingCopy) {
         entries.append(
             Entry(
                 step: step, path: copy.path,
@@ -35,7 +35,7 @@ final class StepTrail {
 
     /// Returns the error for a failed step, with the step's name. A cancellation is no failure and is returned as it
     /// is; a lack of space keeps its code.
-    func failure(of step: Migration.Step, _ error: any Error) -> any Error {
+    func failure(of step: Pass.Step, _ error: any Error) -> any Error {
         let known = error as? MigrationError
         if let known, [.cancelled, .rulesBroken, .quarantineTooLarge, .verificationFailed].contains(known.code) {
             return error
@@ -78,13 +78,13 @@ final class StepTrail {
         defer { connection.close() }
         // The old store of a pass may be gone by now.
         try entry.step.action.undo(
-            MigrationSite(
+            CodeContext(
                 connection: connection, source: entry.path, external: entry.external, system: system,
                 report: { _, _ in }, isCancelled: { false }))
     }
 }
 
-extension StepTrail {
+extension StepUndoLog {
     /// The error that a run ends with: what went wrong, and what became of every undo.
     func undoing(after error: any Error, log: (String) -> Void = { _ in }) -> any Error {
         let outcomes = undo(log: log)

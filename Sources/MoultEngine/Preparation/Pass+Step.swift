@@ -5,7 +5,7 @@ import MoultPlan
 import MoultSQLite
 import MoultStore
 
-extension Migration {
+extension Pass {
     /// One step of a stage.
     package struct Step: Sendable {
         package var name: String
@@ -26,7 +26,7 @@ extension Migration {
 
         var title: String { stage.isEmpty ? "step \(name)" : "step \(name) of \(stage)" }
 
-        func execute(_ site: MigrationSite) throws {
+        func execute(_ site: CodeContext) throws {
             try action.execute(site)
             try rules?.run(site)
         }
@@ -35,16 +35,16 @@ extension Migration {
 
 /// The work of a step on the objects of a working copy.
 package protocol StepAction: Sendable {
-    func execute(_ site: MigrationSite) throws
+    func execute(_ site: CodeContext) throws
     /// Whether there is anything outside the store to undo.
     var canBeUndone: Bool { get }
     /// Undoes the work, on the copy that the step has changed, when it or anything after it fails.
-    func undo(_ site: MigrationSite) throws
+    func undo(_ site: CodeContext) throws
 }
 
 extension StepAction {
     package var canBeUndone: Bool { false }
-    package func undo(_ site: MigrationSite) throws {}
+    package func undo(_ site: CodeContext) throws {}
 }
 
 /// The code that an app has registered under the name of a step, on a store of the model given.
@@ -55,11 +55,11 @@ struct RegisteredCode: StepAction {
     /// The position of the pass that what the code reads counts for.
     let position: Int
     /// The record of what the code reads and how many objects it deletes.
-    let ledger: RunLedger
+    let ledger: LossAccounting
 
     var canBeUndone: Bool { registry.steps[name]?.undo != nil }
 
-    func execute(_ site: MigrationSite) throws {
+    func execute(_ site: CodeContext) throws {
         guard let code = registry.steps[name] else { throw MigrationError.codeMissing([name]) }
         let deleted = try site.withObjects(of: model, noting: ledger.reads(forPass: position), code.execute)
         ledger.add(
@@ -68,7 +68,7 @@ struct RegisteredCode: StepAction {
             })
     }
 
-    func undo(_ site: MigrationSite) throws {
+    func undo(_ site: CodeContext) throws {
         guard let undo = registry.steps[name]?.undo else { return }
         try site.withObjects(of: model, undo)
     }
@@ -89,7 +89,7 @@ extension MigrationError {
 ///
 /// What it writes are transactions of its own; a process that dies leaves the store as it was, and the code runs again
 /// from the start.
-package struct MigrationSite {
+package struct CodeContext {
     /// `main` is the new store; the schema `source` is the old one, which is never changed.
     package let connection: Connection
     /// The path of the old store of this pass, for reading.
@@ -104,10 +104,10 @@ package struct MigrationSite {
     /// Whether more than a quarter of an entity's objects may go to the quarantine.
     var allowsLargeQuarantine = false
 
-    package var cancellation: MigrationError { MigrationRun.cancelled(connection.path) }
+    package var cancellation: MigrationError { Executor.cancelled(connection.path) }
 }
 
-extension MigrationSite {
+extension CodeContext {
     /// Runs `body` on the objects of the working copy, and saves what it has not.
     ///
     /// - Parameter reads: takes down what `body` reads.
@@ -129,7 +129,7 @@ extension MigrationSite {
     }
 }
 
-extension Migration {
+extension Pass {
     /// Takes the statements away: what is left is what code does to the store as it is.
     mutating func leavesSchema() {
         script.statements = []
@@ -156,12 +156,12 @@ struct PassPolicies: Sendable {
     let batchSize: Int
     /// The position of the pass that what they read counts for.
     let position: Int
-    let ledger: RunLedger
+    let ledger: LossAccounting
     /// About how many objects they go through, one by one; at least one.
     let objects: Int64
 
     /// Nil if the plan's mapping names none.
-    init?(of plan: BoundPlan, _ registry: MigrationRegistry, batchSize: Int, pass: Int, _ ledger: RunLedger) {
+    init?(of plan: BoundPlan, _ registry: MigrationRegistry, batchSize: Int, pass: Int, _ ledger: LossAccounting) {
         guard PolicyRun.isNeeded(for: plan.mapping) else { return nil }
         (mapping, from, to) = (plan.mapping, plan.source.model, plan.destination.model)
         (self.registry, self.batchSize, position, self.ledger) = (registry, batchSize, pass, ledger)
@@ -171,7 +171,7 @@ struct PassPolicies: Sendable {
 
     var names: [String] { mapping.entityMappings.compactMap(\.policy) }
 
-    func run(_ site: MigrationSite) throws {
+    func run(_ site: CodeContext) throws {
         var run = PolicyRun(
             mapping, from: from, to: to, registry: registry, external: site.external, batchSize: batchSize,
             on: site.system

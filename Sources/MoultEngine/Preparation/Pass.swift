@@ -6,7 +6,7 @@ import MoultStore
 
 /// The work that one run does on a store, as values that can be printed and compared, and that the engine carries out
 /// at the right moment.
-package struct Migration: Sendable {
+package struct Pass: Sendable {
     package var script: StoreScript
     /// The names of the versions, for the backup, the history and the messages.
     package var from: String
@@ -22,7 +22,7 @@ package struct Migration: Sendable {
     /// The migration policies that make what the statements leave to them: after the script and before the verification.
     var policies: PassPolicies?
     /// The reports of the passes; one ledger for all of them, kept by the pieces of code that they run.
-    package var ledger = RunLedger()
+    package var ledger = LossAccounting()
     /// The losses of the pass, which are decided when its policies have run and before its steps.
     var losses: LossCheck?
     /// Steps that change objects freely, after the verification; nothing of the old store can be asked of what they leave.
@@ -214,7 +214,7 @@ package struct MigrationOutcome: Sendable, Equatable {
     package var totalSeconds: Double { seconds.reduce(0) { $0 + $1.seconds } }
 }
 
-extension Migration {
+extension Pass {
     /// A bound plan as the engine runs it: its script, the check that the store is still the one it was made for, and
     /// the verification of what comes out.
     ///
