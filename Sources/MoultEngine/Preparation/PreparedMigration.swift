@@ -414,8 +414,10 @@ extension PreparedMigration {
             place: store, remedy: "Omit \(option: .inPlace); then Moult works on a copy.")
     }
 
-    /// - Throws: `codeMissing` with every name that the plan has and the registry has not.
-    /// A row whose entity number is none of its table's is an object of no entity: nothing says what it becomes.
+    /// Refuses a row whose entity number is none of its table's: it is an object of no entity, and nothing says what it
+    /// becomes.
+    ///
+    /// - Throws: `dataConflict`.
     private func checkEntityNumbers(_ bound: BoundPlan) throws {
         let shape = StoreShape(bound.source, withObjects: false)
         let found = try StoreProbe.read(store, system: system) { probe in
@@ -431,6 +433,7 @@ extension PreparedMigration {
             remedy: "The store is unchanged. \(fault.advice) Then migrate again.")
     }
 
+    /// - Throws: `codeMissing` with every name that the plan has and the registry has not.
     private func checkCode() throws {
         let missing = plan.passes.flatMap(\.steps).map(\.name).filter { options.registry.steps[$0] == nil }
         if !missing.isEmpty { throw MigrationError.codeMissing(missing) }
