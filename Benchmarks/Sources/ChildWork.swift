@@ -46,7 +46,7 @@ enum ChildWork {
     }
 
     /// Runs a migration that is prepared since `begun`, and prints its phases.
-    static func run(_ migration: Migration, on store: String, since begun: Double) throws {
+    static func run(_ migration: Pass, on store: String, since begun: Double) throws {
         let planned = Clock.now
         let outcome = try Migrator().run(migration, on: store)
         let ended = Clock.now

@@ -147,7 +147,7 @@ public enum MoultCommand {
                 console.lines(verb.help(path: path, style: console.output.style))
                 return .done
             }
-            if let store = invocation[Operand.store], let sidecar = try? Sidecar(of: store, POSIXSystem()) {
+            if let store = invocation[Operand.store], let sidecar = try? StoreRecords(of: store, POSIXSystem()) {
                 Interruption.mark(at: sidecar.stopped)
             }
             do {

@@ -70,7 +70,7 @@ let store = CommandLine.arguments[2]
 do {
     switch CommandLine.arguments[1] {
     case "migrate":
-        _ = try Migrator().run(Migration(from: "1", to: "2"), on: store, observer)
+        _ = try Migrator().run(Pass(from: "1", to: "2"), on: store, observer)
     case "change":
         let script = StoreScript(statements: [
             .init(.dropTable, "ZITEM", "DROP TABLE main.ZITEM", "The table is dropped"),
@@ -82,7 +82,7 @@ do {
                 "INSERT INTO main.ZITEM SELECT Z_PK, Z_ENT, upper(ZNAME) FROM source.ZITEM", "Its rows are filled in",
                 rows: 100_000),
         ])
-        _ = try Migrator().run(Migration(script, from: "1", to: "2"), on: store, observer)
+        _ = try Migrator().run(Pass(script, from: "1", to: "2"), on: store, observer)
     case "time":
         let columns = "Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZCOUNT INTEGER, ZRATE FLOAT"
         let script = StoreScript(statements: [
@@ -101,7 +101,7 @@ do {
                 .createIndex, "ZITEM", "CREATE INDEX main.ZITEM_ZCOUNT_INDEX ON ZITEM (ZCOUNT)", "An index is made",
                 rows: 1_000_000),
         ])
-        let outcome = try Migrator().run(Migration(script, from: "1", to: "2"), on: store)
+        let outcome = try Migrator().run(Pass(script, from: "1", to: "2"), on: store)
         for timing in outcome.seconds { print(timing.phase.rawValue, timing.seconds) }
         print("all", outcome.totalSeconds)
     case "infer", "normalise":

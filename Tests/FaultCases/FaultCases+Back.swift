@@ -48,7 +48,7 @@ extension FaultCases {
     }
 
     private static func mend(_ store: String, _ system: any System) throws {
-        try Migrator(system: system).healed(store)
+        try Migrator(system: system).recoverIfNeeded(store)
         let version = try BrokenForum.versions().versions[0]
         let audit = try RuleAudit(store, [homeless], version: version, system: system)
         guard let migration = try audit.mending() else { return }
@@ -65,10 +65,10 @@ extension FaultCases {
                 try makeForum(at: store)
                 try mend(store, POSIXSystem())
             } run: { store, system in
-                try Migrator(system: system).healed(store)
+                try Migrator(system: system).recoverIfNeeded(store)
                 let version = try BrokenForum.versions().versions[0]
                 var isEmpty = true
-                try Quarantine(Sidecar(store: store), system).forEachEntry { _ in isEmpty = false }
+                try Quarantine(StoreRecords(store: store), system).forEachEntry { _ in isEmpty = false }
                 if isEmpty { return }
                 let restoration = try Restoration(into: store, at: version, system: system)
                 _ = try Migrator(options: .sequential, system: system).run(restoration.migration, on: store)

@@ -23,14 +23,14 @@ extension FaultCases {
         FaultCase("backup made") { store in
             try makeItems(at: store, isWAL: false)
             // The log is only ever added to, where that succeeds.
-            let sidecar = Sidecar(store: try POSIXSystem().resolve(store))
+            let sidecar = StoreRecords(store: try POSIXSystem().resolve(store))
             try sidecar.make(POSIXSystem())
             MigrationLog(sidecar).append("A store.")
         } run: { store, system in
             let migrator = Migrator(options: .sequential, system: system)
             guard try only(store, migrator) == nil else {
                 // The same verb again, where there is nothing to do.
-                try migrator.healed(store)
+                try migrator.recoverIfNeeded(store)
                 return
             }
             _ = try migrator.backUp(store, version: "1")
@@ -83,7 +83,7 @@ extension FaultCases {
         } run: { store, system in
             let migrator = Migrator(options: .sequential, system: system)
             guard try only(store, migrator) == nil else {
-                try migrator.healed(store)
+                try migrator.recoverIfNeeded(store)
                 return
             }
             _ = try migrator.importBackup(exportPath(store, "carried.tar"), for: store)
@@ -107,9 +107,9 @@ extension FaultCases {
                     let report = try StoreSalvage(version, system: system).run(damaged, into: store)
                     guard !report.isWhole else { return }
                     // What could not be read was the disk's fault: it is done again.
-                    let name = Sidecar.supportName(ofStore: Path.name(of: store))
+                    let name = StoreRecords.supportName(ofStore: Path.name(of: store))
                     do {
-                        for made in [store, exportPath(store, name), Sidecar.aside(of: store)] {
+                        for made in [store, exportPath(store, name), StoreRecords.aside(of: store)] {
                             try system.removeTree(made)
                         }
                     } catch {
@@ -173,7 +173,7 @@ extension FaultCases {
                 for _ in 0..<3 { try writer.save(writes: 8) }
             } run: { second, system in
                 let first = exportPath(second, "first.sqlite")
-                let known = try MirrorRecord.read(Sidecar(store: system.resolve(first)), system)
+                let known = try MirrorRecord.read(StoreRecords(store: system.resolve(first)), system)
                 guard known?.state != .mirroring else {
                     var mirror = try MirroredStore(of: first, versions: versions, system: system)
                     _ = try mirror.synchronise()
@@ -207,7 +207,7 @@ extension FaultCases {
                 try system.write(try system.read(forum.path), to: store)
             } run: { store, system in
                 let migrator = Migrator(options: .sequential, system: system)
-                try migrator.healed(store)
+                try migrator.recoverIfNeeded(store)
                 guard let migration = try StoreRepair(store, at: version, system: system).migration else { return }
                 _ = try migrator.run(migration, on: store)
             }

@@ -119,8 +119,8 @@ extension FaultCases {
                 // Nobody undoes what a dead process did, or a disk that fails forbids: then it must be said, by the
                 // run's own error where the disk takes no more words.
                 if said.contains("Undo by hand what tell did") { return nil }
-                let runs = try RunHistory(Sidecar(store: store)).records()
-                let log = try MigrationLog(Sidecar(store: store)).read()
+                let runs = try RunHistory(StoreRecords(store: store)).records()
+                let log = try MigrationLog(StoreRecords(store: store)).read()
                 let isSaid = runs.last?.error?.contains("tell") == true || log.contains("tell")
                 return isSaid ? nil : "what a step did outside of the store stays, and nobody says so"
             }

@@ -23,7 +23,7 @@ extension FaultCases {
         try migrate(store, try DeferrableVersions.make(), system, options)
     }
 
-    private static func finish(_ store: String, _ limit: DeferredLimit, _ system: any System) throws {
+    private static func finish(_ store: String, _ limit: CallLimit, _ system: any System) throws {
         _ = try Migrator(options: .sequential, system: system).finishDeferred(store, limit)
     }
 

@@ -25,7 +25,7 @@ extension FaultCases {
             let version = try BrokenForum.versions().versions[1]
             var trial = FaultCase("missing tables, columns and indexes made", prepare: makeIncomplete) {
                 store, system in
-                try Migrator(system: system).healed(store)
+                try Migrator(system: system).recoverIfNeeded(store)
                 guard let migration = try StoreRepair(store, at: version, system: system).migration else { return }
                 _ = try Migrator(options: .sequential, system: system).run(migration, on: store)
             }

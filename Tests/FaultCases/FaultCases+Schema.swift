@@ -132,7 +132,7 @@ extension FaultCases {
             var trial = FaultCase("in place") { store in
                 try makeItems(at: store, isWAL: true)
             } run: { store, system in
-                try Migrator(system: system).healed(store)
+                try Migrator(system: system).recoverIfNeeded(store)
                 let prepared = try PreparedMigration(store, versions: versions, system: system)
                 guard let migration = try prepared.choosing(.inPlace).migration() else { return }
                 _ = try Migrator(options: .sequential, system: system).run(migration, on: store)

@@ -91,7 +91,7 @@ extension FuzzSeeds {
 
     private static func quarantine(_ path: String) throws -> [UInt8] {
         try fillQuarantine(of: path)
-        let file = Sidecar(store: path).quarantine
+        let file = StoreRecords(store: path).quarantine
         let connection = try Connection(file, mode: .readWrite)
         try connection.execute("PRAGMA journal_mode = DELETE; PRAGMA page_size = 512; VACUUM")
         connection.close()
@@ -101,7 +101,7 @@ extension FuzzSeeds {
     private static func objects(_ path: String) throws -> [[UInt8]] {
         try fillQuarantine(of: path)
         var seeds: [[UInt8]] = []
-        try Quarantine(Sidecar(store: path)).forEachEntry { entry in
+        try Quarantine(StoreRecords(store: path)).forEachEntry { entry in
             let object = try JSONValue(parsing: Array(entry.object.object.utf8), place: "", code: .internal)
             let document: JSONValue = [
                 "entity": .string(entry.object.entity), "key": .integer(entry.object.key + 100), "object": object,

@@ -23,7 +23,7 @@ struct FuzzSidecar: Sendable {
     /// A sound store, with the pages of one that nobody has touched.
     private let store: String
     private let pages: [UInt8]
-    private let sidecar: Sidecar
+    private let sidecar: StoreRecords
     private let prepared: PreparedMigration
 
     private init() throws {
@@ -34,7 +34,7 @@ struct FuzzSidecar: Sendable {
         let folder = try system.resolve(scratch.path)
         store = folder + "/Forum.sqlite"
         try system.write(pages, to: store)
-        sidecar = Sidecar(store: store)
+        sidecar = StoreRecords(store: store)
         try sidecar.make(system)
         prepared = try PreparedMigration(store, versions: versions)
     }

@@ -19,7 +19,7 @@ struct WrittenFolderTests {
             let folder = try ScratchFolder()
             let path = folder.path + "/deep/new"
             let system = FaultySystem { $0 == call ? ENOSPC : nil }
-            _ = try? UnfinishedPath.replace(
+            _ = try? StagedPath.replace(
                 names.map { ("\(path)/\($0)", Array($0.utf8)) }, makingFolders: true, .byUmask, system)
             hasEnded = !system.hasFailed
             let files = everything(in: folder.path)
@@ -40,7 +40,7 @@ struct WrittenFolderTests {
             let folder = try ScratchFolder()
             try "old".write(toFile: folder.path + "/A", atomically: true, encoding: .utf8)
             let system = FaultySystem { $0 == call ? ENOSPC : nil }
-            _ = try? UnfinishedPath.replace(
+            _ = try? StagedPath.replace(
                 ["A", "B", "sub/C"].map { ("\(folder.path)/\($0)", [1]) }, makingFolders: true, .byUmask, system)
             hasEnded = !system.hasFailed
             let files = everything(in: folder.path)

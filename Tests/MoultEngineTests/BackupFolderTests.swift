@@ -99,7 +99,7 @@ struct BackupFolderTests {
         let gone = try Migrator().prune(fixture.store, RetentionPolicy())
         #expect(gone == [first, others[0]])
         #expect(try folder.list() == [second] + others[1...])
-        let log = try MigrationLog(Sidecar(store: fixture.store)).read()
+        let log = try MigrationLog(StoreRecords(store: fixture.store)).read()
         #expect(log.contains("Removed the backup \(first.name)"))
         #expect(try Migrator().prune(fixture.store, RetentionPolicy(minimumCount: 3)) == [second])
     }
@@ -109,7 +109,7 @@ struct BackupFolderTests {
         func clock(daysAgo days: Int64) -> ClockSystem {
             ClockSystem(now: Timestamp(seconds: POSIXSystem().now.seconds - days * 86_400))
         }
-        let run = try Migrator(system: clock(daysAgo: 90)).run(Migration(from: "1", to: "1"), on: fixture.store)
+        let run = try Migrator(system: clock(daysAgo: 90)).run(Pass(from: "1", to: "1"), on: fixture.store)
         let backups = try [80, 70, 60, 50].map {
             try Migrator(system: clock(daysAgo: $0)).backUp(fixture.store, version: "1")
         }

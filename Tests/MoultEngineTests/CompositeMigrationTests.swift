@@ -47,7 +47,7 @@ struct CompositeMigrationTests {
         let dropped = plan.findings.filter { $0.code == "values-dropped" }
         #expect(dropped.map(\.place) == (years == 0 ? [] : ["Cocktail.author.year"]))
         #expect(dropped.allSatisfy { $0.message.hasPrefix("\(years) ") })
-        _ = try Migrator().run(try Migration(plan, on: store, from: "old", system: POSIXSystem()), on: store)
+        _ = try Migrator().run(try Pass(plan, on: store, from: "old", system: POSIXSystem()), on: store)
 
         var expected = before.objects
         expected["Cocktail"] = expected["Cocktail"]?.mapValues { cocktail in

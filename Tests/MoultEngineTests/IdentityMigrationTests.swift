@@ -15,7 +15,7 @@ struct IdentityMigrationTests {
         let fixture = try EngineFixture(isWAL: isWAL)
         let hash = try fixture.logicalHash()
         let before = try #require(try POSIXSystem().status(of: fixture.store))
-        let outcome = try Migrator().run(Migration(from: "Forum 1", to: "Forum 1"), on: fixture.store)
+        let outcome = try Migrator().run(Pass(from: "Forum 1", to: "Forum 1"), on: fixture.store)
         #expect(try fixture.logicalHash() == hash)
         let after = try #require(try POSIXSystem().status(of: fixture.store))
         #expect(after.isSameFile(as: before) && after.mode == before.mode)
@@ -33,7 +33,7 @@ struct IdentityMigrationTests {
         let fixture = try EngineFixture()
         let seen = Recorder()
         _ = try Migrator().run(
-            Migration(from: "1", to: "1"), on: fixture.store, MigrationObserver(onProgress: seen.append))
+            Pass(from: "1", to: "1"), on: fixture.store, MigrationObserver(onProgress: seen.append))
         let fractions = seen.values.map(\.fraction)
         #expect(fractions == fractions.sorted() && fractions.last == 1)
         #expect(seen.values.compactMap(\.message).count >= 3)
@@ -41,13 +41,14 @@ struct IdentityMigrationTests {
 
     @Test func `the history and the log tell of every run`() throws {
         let fixture = try EngineFixture()
-        _ = try Migrator().run(Migration(from: "1", to: "1"), on: fixture.store)
+        _ = try Migrator().run(Pass(from: "1", to: "1"), on: fixture.store)
         struct Stop: Error {}
         #expect(throws: Stop.self) {
             try Migrator().run(
-                Migration(from: "1", to: "2", verification: Verification { _ in throw Stop() }), on: fixture.store)
+                Pass(from: "1", to: "2", verification: Verification(ClosureCheck { _ in throw Stop() })),
+                on: fixture.store)
         }
-        let sidecar = Sidecar(store: try POSIXSystem().resolve(fixture.store))
+        let sidecar = StoreRecords(store: try POSIXSystem().resolve(fixture.store))
         let records = try RunHistory(sidecar).records()
         #expect(records.map(\.result) == [.done, .failed])
         #expect(records.map(\.to) == ["1", "2"])
@@ -70,7 +71,7 @@ struct IdentityMigrationTests {
             .init(.update, "ZITEM", "UPDATE main.ZITEM SET ZNAME = lower(ZNAME)", "The names", rows: 30_000),
         ])
         let error = #expect(throws: MigrationError.self) {
-            try Migrator().run(Migration(script, from: "1", to: "2"), on: fixture.store, observer)
+            try Migrator().run(Pass(script, from: "1", to: "2"), on: fixture.store, observer)
         }
         #expect(error?.code == .cancelled)
         #expect(try fixture.logicalHash() == hash)
@@ -84,7 +85,8 @@ struct IdentityMigrationTests {
         struct Stop: Error {}
         #expect(throws: Stop.self) {
             try Migrator().run(
-                Migration(from: "1", to: "1", verification: Verification { _ in throw Stop() }), on: fixture.store)
+                Pass(from: "1", to: "1", verification: Verification(ClosureCheck { _ in throw Stop() })),
+                on: fixture.store)
         }
         #expect(["", "-wal"].map { FileManager.default.contents(atPath: fixture.store + $0) } == files)
     }
@@ -93,7 +95,8 @@ struct IdentityMigrationTests {
         let fixture = try EngineFixture()
         struct Stale: Error {}
         #expect(throws: Stale.self) {
-            try Migrator().run(Migration(from: "1", to: "1", precondition: { _ in throw Stale() }), on: fixture.store)
+            try Migrator().run(
+                Pass(from: "1", to: "1", preconditions: [ClosureCheck { _ in throw Stale() }]), on: fixture.store)
         }
         #expect(try Migrator().backups(of: fixture.store).list().isEmpty)
     }
@@ -101,7 +104,7 @@ struct IdentityMigrationTests {
     @Test func `a frugal run leaves no backup`() throws {
         let fixture = try EngineFixture()
         let hash = try fixture.logicalHash()
-        let outcome = try Migrator(options: MigrationOptions(isFrugal: true)).run(Migration(), on: fixture.store)
+        let outcome = try Migrator(options: MigrationOptions(isFrugal: true)).run(Pass(), on: fixture.store)
         #expect(outcome.backup == nil)
         #expect(try fixture.logicalHash() == hash)
         #expect(try Migrator().backups(of: fixture.store).list().isEmpty)
@@ -117,12 +120,13 @@ struct IdentityMigrationTests {
             .init(.delete, "ZITEM", "DELETE FROM main.ZITEM", "The rows go", rows: 1_000)
         ])
         let outcome = try Migrator().rehearse(
-            Migration(
+            Pass(
                 script, from: "1", to: "2",
-                verification: Verification {
-                    let rows = try $0.integer("SELECT count(*) FROM ZITEM")
-                    #expect(rows == 0)
-                }),
+                verification: Verification(
+                    ClosureCheck {
+                        let rows = try $0.integer("SELECT count(*) FROM ZITEM")
+                        #expect(rows == 0)
+                    })),
             on: fixture.store, scratch: scratch.path)
         #expect(outcome.way == .privateCopy && outcome.rows == 1_000 && outcome.space.total > 0)
         #expect(try FileManager.default.subpathsOfDirectory(atPath: fixture.folder.path).sorted() == names)

@@ -192,7 +192,7 @@ struct KeptDefinitionsTests {
         let isIndexDropped = losses.contains { $0.hasPrefix("The index app_g is dropped") }
         #expect(isIndexDropped != isTaken)
         #expect(try notes.shell("SELECT sum(kept) FROM ZNOTE") == "35\n")
-        let record = try #require(try RunHistory(Sidecar(store: notes.path)).records().last)
+        let record = try #require(try RunHistory(StoreRecords(store: notes.path)).records().last)
         #expect(record.losses.contains { $0.kind == .column && $0.place == "ZNOTE.ZG" })
     }
 
@@ -218,7 +218,7 @@ struct KeptDefinitionsTests {
         let sql = try notes.shell("SELECT sql FROM sqlite_master WHERE name = 'ZNOTE'")
         #expect(sql.contains("CHECK") == way.keepsTables)
         if way == .deferred {
-            let record = try #require(try RunHistory(Sidecar(store: notes.path)).records().last)
+            let record = try #require(try RunHistory(StoreRecords(store: notes.path)).records().last)
             #expect(record.operation == .finish && record.backup != nil)
         }
     }

@@ -84,9 +84,9 @@ import Testing
         let rehearsal = try Migrator().rehearse(migration, on: store)
         let outcome = try Migrator().run(migration, on: store)
         #expect(rehearsal.losses == outcome.losses)
-        let record = try #require(try RunHistory(Sidecar(store: store)).records().last)
+        let record = try #require(try RunHistory(StoreRecords(store: store)).records().last)
         #expect(record.losses.map(\.sentence) == outcome.losses.map(\.sentence))
-        let log = try MigrationLog(Sidecar(store: store)).read()
+        let log = try MigrationLog(StoreRecords(store: store)).read()
         for loss in outcome.losses { #expect(log.contains(loss.sentence), "\(log)") }
         return Self.texts(outcome.losses)
     }
@@ -393,7 +393,7 @@ import Testing
         let error = try refusal(try Self.versions(.integer64), options)
         #expect(error.code == .lossNotAccepted && error.place == "Item.price", "\(error)")
         #expect(error.remedy.contains(#"object.value(forKey: "price")"#), "\(error.remedy)")
-        let record = try #require(try RunHistory(Sidecar(store: store)).records().last)
+        let record = try #require(try RunHistory(StoreRecords(store: store)).records().last)
         #expect(record.result == .failed && record.losses.isEmpty)
     }
 
@@ -434,7 +434,7 @@ import Testing
             break
         }
         #expect(calls > 3 && calls < 300)
-        let record = try #require(try RunHistory(Sidecar(store: store)).records().last)
+        let record = try #require(try RunHistory(StoreRecords(store: store)).records().last)
         #expect(Self.texts(record.losses).contains("links Item.owner 30 removed"))
     }
 
@@ -446,7 +446,7 @@ import Testing
         #expect(outcome.losses.map(\.place) == ["Item.note"] && outcome.losses.map(\.count) == [nil])
         let finished = try Migrator().finishDeferred(store, versions: versions)
         #expect(Self.texts(finished.losses) == ["values ZITEM.ZNOTE 15 unexplained"])
-        let record = try #require(try RunHistory(Sidecar(store: store)).records().last)
+        let record = try #require(try RunHistory(StoreRecords(store: store)).records().last)
         #expect(record.operation == .finish && Self.texts(record.losses) == ["values ZITEM.ZNOTE 15 unexplained"])
     }
 

@@ -9,7 +9,7 @@ import Testing
 
 struct MigratorTests {
     private func error(
-        _ fixture: EngineFixture, _ migrator: Migrator = Migrator(), _ migration: Migration = Migration()
+        _ fixture: EngineFixture, _ migrator: Migrator = Migrator(), _ migration: Pass = Pass()
     )
         -> MigrationError?
     {
@@ -34,13 +34,14 @@ struct MigratorTests {
         ])
         let shout = SQLiteFunction("shout", argumentCount: 1) { .text(($0.text(0) ?? "").uppercased() + "!") }
         let outcome = try Migrator().run(
-            Migration(
+            Pass(
                 script, from: "1", to: "2", functions: [shout],
-                verification: Verification {
-                    let old = try $0.integer("SELECT count(*) FROM source.ZITEM")
-                    let new = try $0.integer("SELECT count(*) FROM main.ZITEM")
-                    #expect(old == new)
-                }), on: fixture.store)
+                verification: Verification(
+                    ClosureCheck {
+                        let old = try $0.integer("SELECT count(*) FROM source.ZITEM")
+                        let new = try $0.integer("SELECT count(*) FROM main.ZITEM")
+                        #expect(old == new)
+                    })), on: fixture.store)
         #expect(outcome.rows == 40_000)
         let sum = try fixture.shell("SELECT count(*), sum(ZTITLE = upper('Item ' || Z_PK) || '!') FROM ZITEM")
         #expect(sum == "20000|20000\n")
@@ -58,10 +59,11 @@ struct MigratorTests {
             ], isInPlace: true)
         struct Stop: Error {}
         #expect(throws: Stop.self) {
-            try Migrator().run(Migration(script, verification: Verification { _ in throw Stop() }), on: fixture.store)
+            try Migrator().run(
+                Pass(script, verification: Verification(ClosureCheck { _ in throw Stop() })), on: fixture.store)
         }
         #expect(try fixture.logicalHash() == old)
-        let outcome = try Migrator().run(Migration(script), on: fixture.store)
+        let outcome = try Migrator().run(Pass(script), on: fixture.store)
         #expect(try fixture.shell("SELECT count(ZTITLE), count(ZNEW) FROM ZITEM") == "1000|0\n")
         #expect(try SQLiteShell.run(try #require(outcome.backup).store, ".sha3sum --schema") == old)
         #expect(try fixture.sidecarNames() == IdentityMigrationTests.tidy)
@@ -73,7 +75,7 @@ struct MigratorTests {
         let script = StoreScript(statements: [
             .init(.fill, "missing", "INSERT INTO missing VALUES (1)", "Fill the void")
         ])
-        let error = error(fixture, Migrator(), Migration(script))
+        let error = error(fixture, Migrator(), Pass(script))
         #expect(error?.code == .migrationFailed && error?.message.contains("Fill the void") == true)
         #expect(error?.cause?.contains("no such table: missing") == true, "\(error?.cause ?? "")")
         #expect(try fixture.logicalHash() == old)
@@ -91,7 +93,7 @@ struct MigratorTests {
         let fixture = try EngineFixture()
         let scratch = try ScratchFolder()
         #expect(symlink(fixture.store, scratch.path + "/link") == 0)
-        _ = try Migrator().run(Migration(), on: scratch.path + "/link")
+        _ = try Migrator().run(Pass(), on: scratch.path + "/link")
         #expect(try fixture.sidecarNames() == IdentityMigrationTests.tidy)
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["link"])
     }
@@ -128,10 +130,10 @@ struct MigratorTests {
         let fixture = try EngineFixture()
         let old = try fixture.logicalHash()
         let system = FaultySystem { $0 == call ? ENOSPC : nil }
-        let result = Result { try Migrator(system: system).run(Migration(from: "1", to: "1"), on: fixture.store) }
+        let result = Result { try Migrator(system: system).run(Pass(from: "1", to: "1"), on: fixture.store) }
         #expect(try fixture.logicalHash() == old)
         if case .failure(let error) = result { #expect((error as? MigrationError)?.code == .insufficientStorage) }
-        _ = try Migrator().run(Migration(), on: fixture.store)
+        _ = try Migrator().run(Pass(), on: fixture.store)
         #expect(try fixture.sidecarNames() == IdentityMigrationTests.tidy)
         #expect(try fixture.logicalHash() == old)
     }
@@ -140,10 +142,10 @@ struct MigratorTests {
         let fixture = try EngineFixture()
         let system = POSIXSystem()
         let external = fixture.folder.path + "/.Forum data_SUPPORT/_EXTERNAL_DATA"
-        var migration = Migration(newExternalFiles: [ExternalFile(name: "A", contents: [1, 2])])
+        var migration = Pass(newExternalFiles: [ExternalFile(name: "A", contents: [1, 2])])
         struct Stop: Error {}
         let done = migration.verification
-        migration.verification = Verification { _ in throw Stop() }
+        migration.verification = Verification(ClosureCheck { _ in throw Stop() })
         #expect(throws: Stop.self) { try Migrator().run(migration, on: fixture.store) }
         #expect(try !system.exists(external + "/A"))
         migration.verification = done
@@ -153,8 +155,10 @@ struct MigratorTests {
 
     @Test func `a cancelled run names the store, wherever it was cancelled`() throws {
         let fixture = try EngineFixture()
-        var migration = Migration()
-        migration.code = [{ throw $0.cancellation }]
+        var migration = Pass()
+        migration.steps = [
+            .init(name: "end", sentence: "Ends.", action: ClosureAction { throw $0.cancellation })
+        ]
         let error = #expect(throws: MigrationError.self) { try Migrator().run(migration, on: fixture.store) }
         #expect(error?.code == .cancelled && error?.place == fixture.store && error?.cause == nil)
         #expect(error?.message.contains("The store is unchanged.") == true)
@@ -164,7 +168,7 @@ struct MigratorTests {
 
     @Test func `a journal that cannot be read is put aside`() throws {
         let fixture = try EngineFixture()
-        _ = try Migrator().run(Migration(), on: fixture.store)
+        _ = try Migrator().run(Pass(), on: fixture.store)
         try POSIXSystem().write(Array("{".utf8), to: fixture.sidecar + "/journal.json")
         #expect(try Migrator().isUnfinished(fixture.store))
         #expect(try Migrator().recover(fixture.store) == .nothing)
@@ -173,7 +177,7 @@ struct MigratorTests {
 
     @Test func `several runs told as one keep what each has counted`() throws {
         let fixture = try EngineFixture()
-        var outcomes = try (0..<2).map { _ in try Migrator().run(Migration(), on: fixture.store) }
+        var outcomes = try (0..<2).map { _ in try Migrator().run(Pass(), on: fixture.store) }
         for position in outcomes.indices { outcomes[position].quarantined = Int64(2 + position) }
         let joined = try #require(MigrationOutcome(joining: outcomes))
         #expect(joined.quarantined == 5)

@@ -415,9 +415,9 @@ struct ObjectTrialTests {
         #expect(rehearsal.losses == outcome.losses)
         #expect(outcome.losses.map(\.sentence).filter(sentences.contains) == sentences)
         #expect(try notes.shell("SELECT count(*), min(ZENTITY), max(ZENTITY) FROM ACHANGE") == "2|1|1\n")
-        let record = try #require(try RunHistory(Sidecar(store: notes.path)).records().last)
+        let record = try #require(try RunHistory(StoreRecords(store: notes.path)).records().last)
         #expect(record.losses == outcome.losses)
-        let log = try MigrationLog(Sidecar(store: notes.path)).read()
+        let log = try MigrationLog(StoreRecords(store: notes.path)).read()
         for sentence in sentences {
             #expect(log.contains(sentence))
         }

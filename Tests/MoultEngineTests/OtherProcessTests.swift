@@ -12,7 +12,7 @@ struct OtherProcessTests {
     private let impatient = Migrator(options: MigrationOptions(patience: 100))
 
     /// A run whose script doubles every ZOPT, so that new rows can be told from old ones.
-    private static let doubling = Migration(
+    private static let doubling = Pass(
         StoreScript(statements: [.init(.update, "ZITEM", "UPDATE main.ZITEM SET Z_OPT = 2", "All rows", rows: 1_000)]),
         from: "1", to: "2"
     )
@@ -79,7 +79,7 @@ struct OtherProcessTests {
         let fixture = try EngineFixture()
         let child = try EngineChild("hold", fixture.store)
         child.wait(for: "held")
-        let error = #expect(throws: MigrationError.self) { try impatient.run(Migration(), on: fixture.store) }
+        let error = #expect(throws: MigrationError.self) { try impatient.run(Pass(), on: fixture.store) }
         #expect(error?.code == .locked)
         #expect(error?.message.contains("process \(child.process.identifier)") == true)
         child.kill()
@@ -93,7 +93,7 @@ struct OtherProcessTests {
         // Between its lock and its record the file says what an earlier run has left there, or nothing.
         for record in ["{\"pid\":1,\"start\":\"\",\"since\":\"2020-01-01T00:00:00Z\"}", ""] {
             try POSIXSystem().write(Array(record.utf8), to: fixture.sidecar + "/lock")
-            let error = #expect(throws: MigrationError.self) { try impatient.run(Migration(), on: fixture.store) }
+            let error = #expect(throws: MigrationError.self) { try impatient.run(Pass(), on: fixture.store) }
             #expect(error?.code == .locked)
             #expect(error?.message.contains("(process \(child.process.identifier))") == true, "\(error?.message ?? "")")
         }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 struct RollbackTests {
-    private static let change = Migration(
+    private static let change = Pass(
         StoreScript(statements: [
             .init(.delete, "ZITEM", "DELETE FROM main.ZITEM WHERE Z_PK > 500", "Half of the rows go", rows: 1_000),
             .init(
@@ -30,7 +30,7 @@ struct RollbackTests {
         #expect(saved.manifest.version == "2")
         #expect(try SQLiteShell.run(saved.store, ".sha3sum --schema") == new)
         #expect(try fixture.sidecarNames() == IdentityMigrationTests.tidy)
-        let history = try RunHistory(Sidecar(store: POSIXSystem().resolve(fixture.store))).records()
+        let history = try RunHistory(StoreRecords(store: POSIXSystem().resolve(fixture.store))).records()
         #expect(history.map(\.operation) == [.migrate, .rollback])
         // And forward again, to what was saved.
         _ = try Migrator().rollback(fixture.store, to: saved, currentVersion: "1")

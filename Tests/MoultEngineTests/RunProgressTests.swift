@@ -133,7 +133,7 @@ struct RunProgressTests {
     @Test func `a migration that died again and again is not begun once more by itself`() throws {
         let versions = try DeferrableVersions.make()
         let store = try DeferredStore(versions.versions[0], rows: 3)
-        let history = RunHistory(Sidecar(store: store.path))
+        let history = RunHistory(StoreRecords(store: store.path))
         try history.sidecar.make(POSIXSystem())
         func die(_ count: Int) throws {
             for number in 0..<count {

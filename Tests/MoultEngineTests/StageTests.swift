@@ -4,6 +4,7 @@ import MoultBasics
 import MoultModel
 import MoultObjects
 import MoultPlan
+import MoultSQLite
 import MoultStore
 import Synchronization
 import TestSupport
@@ -56,7 +57,7 @@ struct StageTests {
         let outcomes = try Migrator().run(try prepared())
         #expect(rehearsed.rows > 0 && rehearsed.rows == outcomes.reduce(0) { $0 + $1.rows })
         #expect(
-            try RunHistory(Sidecar(store: POSIXSystem().resolve(path))).records().reduce(0) { $0 + $1.rows }
+            try RunHistory(StoreRecords(store: POSIXSystem().resolve(path))).records().reduce(0) { $0 + $1.rows }
                 == rehearsed.rows)
     }
 
@@ -196,7 +197,7 @@ struct StageTests {
         #expect(error?.remedy.contains("Undo by hand what b did") == true)
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
         #expect(try FlightVersions.witness(path) == before)
-        let record = try #require(try RunHistory(Sidecar(store: path)).records().last)
+        let record = try #require(try RunHistory(StoreRecords(store: path)).records().last)
         #expect(record.result == .failed)
         #expect(record.error?.contains("The undo of b failed") == true)
         #expect(try Self.folderNames(path) == ["backups", "lock", "log.txt", "runs.jsonl"])
@@ -219,27 +220,37 @@ struct StageTests {
         #expect(notes.list.withLock { $0.suffix(2) } == ["undo c 40 1", "undo a 40 2"])
     }
 
+    @Test func `a pass prints what it does, and equals one that does the same`() throws {
+        let (folder, path, _) = try Self.store()
+        defer { withExtendedLifetime(folder) {} }
+        func pass(_ registry: MigrationRegistry) throws -> Pass {
+            try #require(try Self.prepare(path, registry).migration())
+        }
+        let outline = try pass(Self.registry()).outline
+        #expect(outline.first == "V2 → V3" && outline.contains("  Step copy: Runs copy."))
+        #expect(outline.contains { $0.hasPrefix("Then, bound to the result:") })
+        #expect(try pass(Self.registry()) == pass(Self.registry()))
+        #expect(try pass(Self.registry()) != pass(Self.registry(after: ["more": StepCode { _ in }])))
+    }
+
     @Test func `what a step may not leave is found: a required value gone, a table more`() throws {
         let (folder, path, before) = try Self.store()
         defer { withExtendedLifetime(folder) {} }
-        let bad: [String: @Sendable (MigrationSite) throws -> Void] = [
-            "a required value is gone": { try $0.connection.execute("UPDATE main.ZAIRCRAFT SET ZNAME = NULL") },
-            "a table more": { try $0.connection.execute("CREATE TABLE main.MORE (A)") },
+        let bad: [String: @Sendable (Connection) throws -> Void] = [
+            "a required value is gone": { try $0.execute("UPDATE main.ZAIRCRAFT SET ZNAME = NULL") },
+            "a table more": { try $0.execute("CREATE TABLE main.MORE (A)") },
             "an external file that is not there": {
                 let cell = ExternalStorage.Cell.file(UUID().uuidString).bytes.map { String(format: "%02x", $0) }
-                try $0.connection.execute("UPDATE main.ZFLIGHTDATA SET ZDATA = x'\(cell.joined())'")
+                try $0.execute("UPDATE main.ZFLIGHTDATA SET ZDATA = x'\(cell.joined())'")
             },
-            "a link into nowhere": { try $0.connection.execute("UPDATE main.ZAIRCRAFT SET ZFLIGHT = 999") },
-            "a transaction left open": { try $0.connection.execute("BEGIN; DELETE FROM main.ZAIRCRAFT") },
+            "a link into nowhere": { try $0.execute("UPDATE main.ZAIRCRAFT SET ZFLIGHT = 999") },
+            "a transaction left open": { try $0.execute("BEGIN; DELETE FROM main.ZAIRCRAFT") },
         ]
         for (what, body) in bad {
-            var migration = try #require(try Self.prepare(path, Self.registry()).migration())
-            let next = migration.next
-            migration.next = { connection in
-                var pass = try #require(try next?(connection))
-                pass.steps.append(.init(name: "spoil", sentence: "Spoils.", execute: body))
-                return pass
-            }
+            let registry = Self.registry(after: [
+                "spoil": StepCode { try #require($0.coordinator.stores.first).withConnection(body) }
+            ])
+            let migration = try #require(try Self.prepare(path, registry).migration())
             let error = #expect(throws: MigrationError.self, "\(what)") { try Migrator().run(migration, on: path) }
             // Required values are counted as soon as the code has run.
             let codes: [MigrationError.Code] =

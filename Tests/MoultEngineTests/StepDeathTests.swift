@@ -25,7 +25,7 @@ struct StepDeathTests {
         #expect(try Migrator().leftOutside(store) == nil)
         #expect(FileManager.default.fileExists(atPath: store + ".sent"))
         #expect(try FlightVersions.witness(store) == before)
-        let sidecar = Sidecar(store: store)
+        let sidecar = StoreRecords(store: store)
         #expect(try RunHistory(sidecar).records().last?.error == told)
         #expect(try String(contentsOfFile: sidecar.log, encoding: .utf8).contains(told))
 
@@ -53,6 +53,6 @@ struct StepDeathTests {
         #expect(error?.message.contains("The step send was undone.") == true)
         #expect(try Migrator().leftOutside(store) == nil)
         #expect(try Migrator().recover(store) == .nothing)
-        #expect(try RunHistory(Sidecar(store: store)).records().map(\.result) == [.failed])
+        #expect(try RunHistory(StoreRecords(store: store)).records().map(\.result) == [.failed])
     }
 }

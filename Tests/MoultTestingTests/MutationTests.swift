@@ -41,15 +41,19 @@ struct MutationTests {
 
     // MARK: - A migration that is refused
 
-    private static let loss = Migration(
+    private static let loss = Pass(
         StoreScript(statements: [
             .init(.delete, "ZITEM", "DELETE FROM main.ZITEM WHERE Z_PK = 3", "A row is lost", rows: 1)
         ]),
-        from: "1", to: "2", verification: Verification { try MutationTests.expectAllItems($0) })
+        from: "1", to: "2", verification: Verification(AllItems()))
 
-    private static func expectAllItems(_ connection: Connection) throws {
-        guard try connection.integer("SELECT count(*) FROM main.ZITEM") == 24 else {
-            throw MigrationError(.verificationFailed, "A row is missing.", place: "Item", remedy: "Look for it.")
+    private struct AllItems: StoreCheck {
+        let sentence = "Count the items."
+
+        func check(_ connection: Connection) throws {
+            guard try connection.integer("SELECT count(*) FROM main.ZITEM") == 24 else {
+                throw MigrationError(.verificationFailed, "A row is missing.", place: "Item", remedy: "Look for it.")
+            }
         }
     }
 
@@ -79,7 +83,7 @@ struct MutationTests {
             let connection = try Connection(store, mode: .readWrite)
             defer { connection.close() }
             try connection.execute("BEGIN; DELETE FROM ZITEM WHERE Z_PK = 3; COMMIT")
-            try Self.expectAllItems(connection)
+            try AllItems().check(connection)
         }
         let error = #expect(throws: MigrationError.self) { try Self.ground(careless) }
         #expect(error?.message.contains("A refused run changes the store") == true)

@@ -99,7 +99,7 @@ struct RepairTests {
             #expect(throws: MigrationError.self) { try result.get() }
             #expect(disk.hasMet)
             #expect(try Data(contentsOf: URL(fileURLWithPath: ground.store)) == damaged)
-            #expect(try !system.exists(Sidecar(store: ground.store).journal))
+            #expect(try !system.exists(StoreRecords(store: ground.store).journal))
         }
     }
 

@@ -22,7 +22,7 @@ enum TransformWork {
 
     private static func migrate(
         _ store: String, _ target: ModelVersion, _ mapping: MappingModel,
-        registry: MigrationRegistry = MigrationRegistry(), _ edit: (inout Migration) throws -> Void = { _ in }
+        registry: MigrationRegistry = MigrationRegistry(), _ edit: (inout Pass) throws -> Void = { _ in }
     ) throws {
         let begun = Clock.now
         let versions = try ModelVersions(versions: [TransformModel.first(), target])
@@ -36,7 +36,7 @@ enum TransformWork {
     }
 
     /// The closure's call as the expression of SQL that gives the same, in the very same statement.
-    private static func plainly(_ migration: inout Migration) throws {
+    private static func plainly(_ migration: inout Pass) throws {
         var count = 0
         for position in migration.script.statements.indices {
             let sql = migration.script.statements[position].sql

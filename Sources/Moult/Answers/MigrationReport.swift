@@ -98,7 +98,7 @@ extension MigrationReport {
     ///   - made: what was done so that there is enough space; nil if nothing was to be done.
     ///   - destination: the new file of a migration into one.
     init(
-        _ prepared: PreparedMigration, _ outcome: MigrationOutcome?, _ made: RoomMade? = nil,
+        _ prepared: PreparedMigration, _ outcome: MigrationOutcome?, _ made: FreedSpace? = nil,
         into destination: String? = nil
     ) {
         self.init(outcome == nil ? .nothingToDo : .migrated, prepared)

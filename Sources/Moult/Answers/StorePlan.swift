@@ -160,7 +160,7 @@ extension StorePlan {
     ///   - withValues: whether these have the store's metadata, and the literals of an app's own objects.
     /// - Throws: what reading a damaged store throws.
     init(
-        _ prepared: PreparedMigration, needs: (Migration) throws -> RunNeeds, withSQL: Bool, withValues: Bool
+        _ prepared: PreparedMigration, needs: (Pass) throws -> RunNeeds, withSQL: Bool, withValues: Bool
     ) throws {
         let losses = try prepared.foreseenLosses()
         let undeclared = prepared.undeclaredLosses(among: losses)

@@ -70,7 +70,7 @@ extension Project {
         _ store: String, within time: Duration? = nil, options: RunOptions = RunOptions()
     ) -> StoreTask<FinishReport> {
         task("finish", store) { observer, _ in
-            let limit = time.map { DeferredLimit.seconds($0 / .seconds(1)) } ?? .all
+            let limit = time.map { CallLimit.seconds($0 / .seconds(1)) } ?? .all
             return try keeper(of: store, options).finish(limit, observer)
         }
     }

@@ -40,12 +40,12 @@ package struct StoreKeeper: Sendable {
 
     /// Recovers what a run that died left, before the store is changed; a rehearsal changes nothing.
     package func heal(unlessRehearsal isRehearsal: Bool) throws {
-        if !isRehearsal { try migrator.healed(store) }
+        if !isRehearsal { try migrator.recoverIfNeeded(store) }
     }
 
     /// Runs a migration, or only rehearses it; nil then.
     package func perform(
-        _ migration: Migration, isRehearsal: Bool, _ observer: MigrationObserver
+        _ migration: Pass, isRehearsal: Bool, _ observer: MigrationObserver
     ) throws -> MigrationOutcome? {
         guard isRehearsal else { return try migrator.run(migration, on: store, observer) }
         _ = try migrator.rehearse(migration, on: store, observer)
@@ -55,7 +55,7 @@ package struct StoreKeeper: Sendable {
     /// Does the work that a deferred migration has left.
     ///
     /// - Throws: `budgetTooSmall` if the time is shorter than the longest task; what running one throws.
-    package func finish(_ limit: DeferredLimit, _ observer: MigrationObserver) throws -> FinishReport {
+    package func finish(_ limit: CallLimit, _ observer: MigrationObserver) throws -> FinishReport {
         FinishReport(try migrator.finishDeferred(store, versions: knownVersions(), limit, observer))
     }
 
@@ -77,7 +77,7 @@ extension StoreKeeper {
 
     /// Whether anything is kept next to the store; its file is not opened.
     package var hasRecords: Bool {
-        get throws { try system.exists(Sidecar(of: store, system).folder) }
+        get throws { try system.exists(StoreRecords(of: store, system).folder) }
     }
 
     /// Returns the backups; the store may be gone.

@@ -75,7 +75,7 @@ package struct StoreSession: Sendable {
         try request.check()
         try kept?.checkCode(options.registry)
         // A call with a budget recovers what it does not continue from.
-        if request.work == .migrate, request.options.budget == nil { try migrator.healed(request.store) }
+        if request.work == .migrate, request.options.budget == nil { try migrator.recoverIfNeeded(request.store) }
         try versions.checkReleased()
         prepared = try PreparedMigration(
             request.store, versions: versions, to: request.target ?? kept?.to, options: options, system: system)
@@ -98,7 +98,7 @@ package struct StoreSession: Sendable {
         let first = options.migrator(on: system)
         // A call with a budget recovers what it does not continue from.
         if !isReadOnly, options.budget == nil {
-            if try first.isUnfinished(store) { _ = try first.recover(store) } else { try first.healed(store) }
+            if try first.isUnfinished(store) { _ = try first.recover(store) } else { try first.recoverIfNeeded(store) }
         }
         var asked: StoreRequest?
         let prepared = try PreparedMigration(store, on: system) { connection in
@@ -185,7 +185,7 @@ package struct StoreSession: Sendable {
             guard request.options.makesRoom else {
                 return MigrationReport(prepared, MigrationOutcome(joining: try migrator.run(prepared, observer)))
             }
-            let (outcomes, made) = try migrator.makingRoom(for: prepared.store) { try $0.run(prepared, observer) }
+            let (outcomes, made) = try migrator.freeingSpace(for: prepared.store) { try $0.run(prepared, observer) }
             return MigrationReport(prepared, MigrationOutcome(joining: outcomes), made)
         }
     }

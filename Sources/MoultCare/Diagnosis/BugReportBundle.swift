@@ -10,14 +10,14 @@ import MoultStore
 /// literal of a view, trigger, index or default. Messages of Moult never have a row's value; of errors in the history only
 /// the code is kept, and the path of the store's folder is left out.
 package struct BugReportBundle {
-    private let sidecar: Sidecar
+    private let sidecar: StoreRecords
     private let withValues: Bool
     private let system: any System
 
     /// - Parameter withValues: messages and the schema as they are, and the quarantine.
     package init(_ store: String, withValues: Bool = false, system: any System = POSIXSystem()) throws {
         let folder = try system.resolve(Path.folder(of: store))
-        sidecar = Sidecar(
+        sidecar = StoreRecords(
             store: try system.exists(store) ? system.resolve(store) : Path.join(folder, Path.name(of: store)))
         self.withValues = withValues
         self.system = system

@@ -60,7 +60,7 @@ extension DiagnosisCheck {
     static let surroundings = DiagnosisCheck { site in
         guard site.obstacle == nil else { return [] }
         do {
-            try Preflight.checkFile(site.path, site.system)
+            try StorePrecheck.checkFile(site.path, site.system)
             return []
         } catch let error as MigrationError {
             return [site.finding("cannot-be-changed", .error, place: error.place, error.message, error.advice)]
@@ -133,7 +133,7 @@ extension DiagnosisCheck {
                         + "there before.", "\(.recover, site.store), which says which")
             ]
         }
-        let attempts = try Attempts.deaths(
+        let attempts = try CrashLoopGuard.deaths(
             from: journal.from, to: journal.to, journal.operation, site.sidecar, site.system)
         let again: [Remedy.Setting] = attempts + 1 >= site.migrator.options.maximumAttempts ? [.again] : []
         return [
@@ -187,7 +187,7 @@ extension DiagnosisCheck {
             ? "Something kills it, such as a watchdog. Give it more time, or work in smaller pieces."
             : "Running it again will not help."
         let isRefused =
-            try Attempts.deaths(from: last.from, to: last.to, last.operation, site.sidecar, site.system)
+            try CrashLoopGuard.deaths(from: last.from, to: last.to, last.operation, site.sidecar, site.system)
             >= site.migrator.options.maximumAttempts
         return [
             site.finding(
@@ -205,7 +205,7 @@ extension DiagnosisCheck {
         // What belongs to a run that has not ended is reported with that run.
         let isUnfinished = try site.migrator.isUnfinished(site.path)
         let own = try isUnfinished ? [] : site.migrator.leftovers(of: site.sidecar)
-        let beside = try UnfinishedPath.abandoned(in: Path.folder(of: site.path), site.system)
+        let beside = try StagedPath.abandoned(in: Path.folder(of: site.path), site.system)
         var findings: [Finding] = []
         if let first = own.first {
             findings.append(

@@ -58,7 +58,7 @@ struct DiagnosisSite {
     let name: String
     /// Without symbolic links, as far as there is something.
     let path: String
-    let sidecar: Sidecar
+    let sidecar: StoreRecords
     private let context: StoreSession.Context?
     var versions: ModelVersions? { context?.versions }
     let target: String?
@@ -92,7 +92,7 @@ struct DiagnosisSite {
         name = store
         let folder = (try? system.resolve(Path.folder(of: store))) ?? Path.folder(of: store)
         path = (try? system.resolve(store)) ?? Path.join(folder, Path.name(of: store))
-        sidecar = Sidecar(store: path)
+        sidecar = StoreRecords(store: path)
         self.context = context
         self.target = target
         self.options = options

@@ -121,7 +121,7 @@ public struct EarlierLosses: Sendable, Equatable {
     ) throws -> [EarlierLosses] {
         let system = migrator.system
         let runs = RunHistory.inForce(
-            try RunHistory(Sidecar(store: try system.resolve(store)), system).records())
+            try RunHistory(StoreRecords(store: try system.resolve(store)), system).records())
         let backups = try migrator.backups(of: store)
         let position = versions.position(named: goal.name)
         return try runs.compactMap { run in
@@ -138,7 +138,8 @@ public struct EarlierLosses: Sendable, Equatable {
     /// The objects of the run that are still in the quarantine.
     private func quarantined(_ migrator: Migrator, _ store: String) throws -> Int64 {
         guard run.quarantined > 0 else { return 0 }
-        return try Quarantine(Sidecar(store: try migrator.system.resolve(store)), migrator.system).count(run: run.run)
+        return try Quarantine(StoreRecords(store: try migrator.system.resolve(store)), migrator.system).count(
+            run: run.run)
     }
 }
 

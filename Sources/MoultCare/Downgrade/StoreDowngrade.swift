@@ -15,9 +15,9 @@ package struct StoreDowngrade: Sendable {
         case none
         /// The columns and tables that a deferred migration has left take their place again, in the store itself, after
         /// a backup.
-        case leftovers(Migration)
+        case leftovers(Pass)
         /// No value of the store is lost.
-        case mapping(Migration)
+        case mapping(Pass)
         /// Only a backup brings it back.
         case backup(StoreBackup, since: [ChangedObjects])
         /// Not even that.
@@ -128,7 +128,7 @@ package struct StoreDowngrade: Sendable {
         _ store: String, to version: ModelVersion, in versions: ModelVersions, _ system: any System
     ) throws -> Bool {
         let runs = RunHistory.inForce(
-            try RunHistory(Sidecar(store: try system.resolve(store)), system).records())
+            try RunHistory(StoreRecords(store: try system.resolve(store)), system).records())
         let last = runs.last { $0.operation == .migrate }
         // A store of a version that is not among them has no name that a run could have told.
         return last.map { $0.to == version.name || versions.position(named: version.name) == nil } ?? false
@@ -149,7 +149,7 @@ package struct StoreDowngrade: Sendable {
 extension StoreDowngrade {
     /// A way back by a mapping, and why it would lose something.
     struct Back {
-        var migration: Migration?
+        var migration: Pass?
         var losses: [String]
         var findings: [Finding] = []
     }
@@ -273,7 +273,7 @@ extension StoreDowngrade {
     static func undoing(
         _ store: String, from source: ModelVersion, to goal: ModelVersion, _ versions: ModelVersions,
         _ answers: Answers, _ system: any System
-    ) throws -> (migration: Migration, losses: [String])? {
+    ) throws -> (migration: Pass, losses: [String])? {
         guard versions.position(named: source.name) != nil,
             let plan = try? MigrationPlan(versions, from: goal.name, to: source.name, answers: answers),
             plan.passes.count == 1, let pass = plan.passes.first, pass.steps.isEmpty,
@@ -298,14 +298,21 @@ extension StoreDowngrade {
             return (undoing, counted + undoing.losses.filter { $0.reason == .conflict }, probe.path)
         }
         guard let (bound, losses, path) = found else { return nil }
-        var migration = try Migration(bound, on: path, from: source.name, system: system)
+        var migration = try Pass(bound, on: path, from: source.name, system: system)
         migration.operation = .downgrade
-        migration.verification.append("Verify what was written since the migration.") { try requireSound($0, goal) }
+        migration.verification.checks.append(LaterRows(goal: goal))
         return (migration, try sentences(of: losses, in: bound.source, path, answers, system))
     }
+}
 
-    /// - Throws: `dataConflict` if what was written since has no place in the older version.
-    private static func requireSound(_ connection: Connection, _ goal: ModelVersion) throws {
+/// The check that what was written since a migration has a place in the older version.
+private struct LaterRows: StoreCheck {
+    let goal: ModelVersion
+
+    var sentence: String { "Verify what was written since the migration." }
+
+    /// - Throws: `dataConflict`.
+    func check(_ connection: Connection) throws {
         let snapshot = try StoreSnapshot(connection)
         let layout = try StoreLayout(actual: snapshot, model: goal.held(by: snapshot.hashes).model)
         let verifier = StoreVerifier(connection, shape: StoreShape(layout, withObjects: false))

@@ -61,7 +61,7 @@ extension MirrorRecord {
 extension MirrorRecord {
     /// - Returns: nil if the store has no mirror.
     /// - Throws: `metadataInvalid` if the record cannot be read.
-    package static func read(_ sidecar: Sidecar, _ system: any System) throws -> MirrorRecord? {
+    package static func read(_ sidecar: StoreRecords, _ system: any System) throws -> MirrorRecord? {
         guard try system.exists(sidecar.mirror) else { return nil }
         let json = try JSONValue(
             parsing: system.read(sidecar.mirror, as: .metadataInvalid), place: sidecar.mirror, code: .metadataInvalid)
@@ -73,11 +73,11 @@ extension MirrorRecord {
         return record
     }
 
-    func write(_ sidecar: Sidecar, _ system: any System) throws {
+    func write(_ sidecar: StoreRecords, _ system: any System) throws {
         try system.writeAtomically(Array((try json.indented + "\n").utf8), to: sidecar.mirror, sidecar.rights)
     }
 
-    static func remove(_ sidecar: Sidecar, _ system: any System) throws {
+    static func remove(_ sidecar: StoreRecords, _ system: any System) throws {
         try system.remove(sidecar.mirrorSeen)
         if try system.remove(sidecar.mirror) { try system.synchronise(sidecar.folder) }
     }
@@ -98,7 +98,7 @@ extension MirrorRecord {
         }
     }
 
-    private init?(_ json: JSONValue, of sidecar: Sidecar) throws {
+    private init?(_ json: JSONValue, of sidecar: StoreRecords) throws {
         guard json["format"]?.integer == 1, let identifier = json["mirror"]?.string,
             let state = json["state"]?.string.flatMap(State.init), let second = json["second"]?.string,
             let uuid = json["uuid"]?.string, let from = json["from"]?.string, let to = json["to"]?.string,

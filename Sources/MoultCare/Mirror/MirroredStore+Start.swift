@@ -68,13 +68,13 @@ extension MirroredStore {
         }
         if let present { try removeUnfinished(present) }
         try system.checkNewPath(record.second, isStore: true, apartFrom: store)
-        try system.checkNewPath(Sidecar(store: record.second).support)
+        try system.checkNewPath(StoreRecords(store: record.second).support)
     }
 
     /// A start that died may have put its store in place, and nothing else can have the mirror's identifier; or only the
     /// folder of external data, where nothing was when it began.
     func removeUnfinished(_ dead: MirrorRecord) throws {
-        let support = Sidecar(store: dead.second).support
+        let support = StoreRecords(store: dead.second).support
         func removeSupport() throws { if support != sidecar.support { try system.removeTree(support) } }
         if try !system.exists(dead.second) {
             try removeSupport()
@@ -150,7 +150,7 @@ extension MirroredStore {
     }
 
     private func putInPlace(_ copy: String) throws {
-        let (from, to) = (Sidecar(store: copy), Sidecar(store: record.second))
+        let (from, to) = (StoreRecords(store: copy), StoreRecords(store: record.second))
         try system.synchronise(copy)
         let hasFiles = try system.exists(from.support)
         if hasFiles {

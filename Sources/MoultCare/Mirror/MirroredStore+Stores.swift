@@ -154,7 +154,7 @@ extension MirroredStore {
                 mapping, from: route.from, to: route.to, over: StoreSnapshot(probe.connection),
                 connection: probe.connection, experimental: true)
         }
-        let migration = try Migration(bound, on: system.resolve(path), from: route.from.name, system: system)
+        let migration = try Pass(bound, on: system.resolve(path), from: route.from.name, system: system)
         _ = try run.migrator(on: system).run(migration, on: path, observer)
     }
 }

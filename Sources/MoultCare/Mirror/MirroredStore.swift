@@ -28,7 +28,7 @@ package struct MirroredStore: Sendable {
     /// Asked often; where it is true, work ends with the error `cancelled` and both stores as they were.
     var isCancelled: @Sendable () -> Bool = { false }
 
-    var sidecar: Sidecar { Sidecar(store: store) }
+    var sidecar: StoreRecords { StoreRecords(store: store) }
 
     init(
         _ store: String, _ record: MirrorRecord, _ versions: ModelVersions, _ options: PreparedMigration.Options,
@@ -68,8 +68,8 @@ package struct MirroredStore: Sendable {
         of store: String, _ system: any System = POSIXSystem(), isStarting: Bool = false
     ) throws -> (store: String, record: MirrorRecord) {
         // A store that is gone has a mirror anyway.
-        let path = try Sidecar(of: store, system).store
-        guard let record = try MirrorRecord.read(Sidecar(store: path), system) else {
+        let path = try StoreRecords(of: store, system).store
+        guard let record = try MirrorRecord.read(StoreRecords(store: path), system) else {
             _ = try StoreProbe.checkFile(store, system)
             throw MigrationError(
                 .usage, "The store has no mirror.", place: store,
@@ -157,7 +157,7 @@ extension MirroredStore {
     /// Runs `body` while no other run of Moult can change either store.
     func locked<Result>(_ body: () throws -> Result) throws -> Result {
         let locks = try [store, record.second].map { path in
-            let sidecar = Sidecar(store: path, like: store)
+            let sidecar = StoreRecords(store: path, like: store)
             try sidecar.make(system)
             return try RunOwner.take(sidecar, system)
         }
@@ -172,17 +172,19 @@ extension MirroredStore {
 
     /// Records and files of external data that a process which died has written in part.
     private func removeParts() throws {
-        for folder in [sidecar.folder, Sidecar(store: record.second).folder] {
+        for folder in [sidecar.folder, StoreRecords(store: record.second).folder] {
             for name in try system.list(folder) where name.hasSuffix(".part") {
                 try system.remove(Path.join(folder, name))
             }
         }
-        for store in [store, record.second] { try Recovery.removeParts(below: Sidecar(store: store).support, system) }
+        for store in [store, record.second] {
+            try Recovery.removeParts(below: StoreRecords(store: store).support, system)
+        }
     }
 
     /// A folder for what is not needed after the run, on the volume of the second store.
     func withWorkFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
-        let second = Sidecar(store: record.second)
+        let second = StoreRecords(store: record.second)
         let folder = second.work("mirror")
         try second.make(system)
         // What a run that died has left.

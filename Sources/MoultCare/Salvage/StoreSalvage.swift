@@ -26,7 +26,7 @@ package struct StoreSalvage {
 
     /// - Parameters:
     ///   - store: the damaged store.
-    ///   - path: where the new one is made; nothing may be there, nor at `Sidecar.aside(of:)`.
+    ///   - path: where the new one is made; nothing may be there, nor at `StoreRecords.aside(of:)`.
     /// - Throws: `notAStore` where its pages are encrypted; `usage` where a path is taken; `locked` where another process makes it, has the damaged store open or
     ///   keeps writing to it; `notAStore` where there is no table of a store, and no model names one;
     ///   `modelNotFound`, `modelInvalid` where the store's own model is to be taken and there is none; then, as after any
@@ -41,7 +41,7 @@ package struct StoreSalvage {
         let store = try system.resolve(store)
         if let encrypted = try StoreProbe.encrypted(store, system) { throw encrypted }
         let foreign = StoreProbe.foreignSideFile(of: store, system)
-        let unfinished = try UnfinishedStore(at: path, taking: newPaths(of: store, path), system)
+        let unfinished = try StagedStore(at: path, taking: newPaths(of: store, path), system)
         defer { unfinished.remove() }
         let files = SalvageFiles(unfinished)
         let fault = try copy(store, to: files.damaged)
@@ -66,8 +66,8 @@ package struct StoreSalvage {
 
     /// Returns the paths at which nothing may exist.
     private func newPaths(of store: String, _ path: String) -> [String] {
-        let (old, new) = (Sidecar(store: store).support, Sidecar(store: path).support)
-        return [path, Sidecar.aside(of: path)] + (old == new ? [] : [new])
+        let (old, new) = (StoreRecords(store: store).support, StoreRecords(store: path).support)
+        return [path, StoreRecords.aside(of: path)] + (old == new ? [] : [new])
     }
 
     /// A rollback journal that a dead process has left is played back into the copy. A WAL is read as it is.
@@ -203,7 +203,7 @@ package struct StoreSalvage {
     }
 
     private func install(
-        _ unfinished: UnfinishedStore, _ files: SalvageFiles, of store: String, _ report: inout SalvageReport
+        _ unfinished: StagedStore, _ files: SalvageFiles, of store: String, _ report: inout SalvageReport
     ) throws {
         let path = unfinished.path
         let hasAside = try system.exists(files.aside)
@@ -211,15 +211,15 @@ package struct StoreSalvage {
             report.notes.append("The folder of the new store could not be synchronised: \(error)")
         }
         report.store = path
-        if hasAside { report.aside = Sidecar.aside(of: path) }
+        if hasAside { report.aside = StoreRecords.aside(of: path) }
     }
 }
 
 /// The files of a salvage on the way.
 struct SalvageFiles {
-    private let unfinished: UnfinishedStore
+    private let unfinished: StagedStore
 
-    init(_ unfinished: UnfinishedStore) { self.unfinished = unfinished }
+    init(_ unfinished: StagedStore) { self.unfinished = unfinished }
 
     var damaged: String { Path.join(unfinished.folder, "damaged") }
     var recovered: String { Path.join(unfinished.folder, "recovered") }

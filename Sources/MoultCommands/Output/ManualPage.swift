@@ -103,7 +103,7 @@ extension Verb {
         let files = pages.map { page in
             (Path.join(folder, page.file), Array(page.lines.map { $0 + "\n" }.joined().utf8))
         }
-        try UnfinishedPath.replace(files, makingFolders: true, .byUmask, system)
+        try StagedPath.replace(files, makingFolders: true, .byUmask, system)
         console.print([
             "format": 1, "files": JSONValue(pages.map { Path.join(folder, $0.file) }),
         ]) { _ in ["Wrote \(Quantity.count(pages.count, "page")) to \(folder.printable)."] }

@@ -15,7 +15,7 @@ public struct MigrationHistory: Sendable {
     public func events() throws -> [MigrationEvent] {
         let system = POSIXSystem()
         let path = try system.exists(url.path) ? system.resolve(url.path) : url.path
-        return try RunHistory(Sidecar(store: path), system).records().map(MigrationEvent.init)
+        return try RunHistory(StoreRecords(store: path), system).records().map(MigrationEvent.init)
     }
 }
 

@@ -221,7 +221,7 @@ extension PersistentStoreCoordinator {
 
     /// Contexts find the store's place taken by one that was opened again, whatever became of the work.
     private func finish(
-        _ store: PersistentStore, _ limit: DeferredLimit, _ onProgress: @escaping @Sendable (MigrationProgress) -> Void
+        _ store: PersistentStore, _ limit: CallLimit, _ onProgress: @escaping @Sendable (MigrationProgress) -> Void
     ) throws {
         guard let url = store.url else { return }
         try objects.lock.withLock {

@@ -54,8 +54,8 @@ struct StoreCopy {
         guard let uuid = try? StoreMetadata(from: present).uuid,
             uuid == (try? StoreMetadata(from: connection).uuid)
         else { return try Backup(from: connection, to: present).run(stepPages: -1) { _, _ in true } }
-        try UnfinishedPath.removeAbandoned(for: destination, system)
-        let part = UnfinishedPath.make(for: destination, system)
+        try StagedPath.removeAbandoned(for: destination, system)
+        let part = StagedPath.make(for: destination, system)
         defer { for suffix in ["", "-wal", "-shm", "-journal"] { _ = try? system.remove(part + suffix) } }
         try system.makeFile(part, .like(destination))
         let pages = try Connection(part, mode: .readWrite)
@@ -70,8 +70,8 @@ struct StoreCopy {
 
     /// Under another name until it is whole.
     private func makeNew(from connection: Connection) throws {
-        try UnfinishedPath.removeAbandoned(for: destination, system)
-        let part = UnfinishedPath.make(for: destination, system)
+        try StagedPath.removeAbandoned(for: destination, system)
+        let part = StagedPath.make(for: destination, system)
         do {
             try system.makeFile(part, .like(source))
             let target = try Connection(part, mode: .readWrite, isProven: true)
@@ -101,9 +101,9 @@ struct StoreCopy {
         guard !names.isEmpty else { return [] }
         let (from, to) = (ExternalStorage(store: source), ExternalStorage(store: destination))
         if try !system.exists(to.folder) { try to.makeFolder(on: system) }
-        for path in try UnfinishedPath.abandoned(in: to.folder, system) { try system.remove(path) }
+        for path in try StagedPath.abandoned(in: to.folder, system) { try system.remove(path) }
         for name in names where try !system.exists(Path.join(to.folder, name)) {
-            let part = UnfinishedPath.make(for: Path.join(to.folder, name), system)
+            let part = StagedPath.make(for: Path.join(to.folder, name), system)
             try system.copy(Path.join(from.folder, name), to: part, to.rights)
             try system.synchronise(part)
             try system.rename(part, to: Path.join(to.folder, name))

@@ -40,7 +40,7 @@ extension BackupFolder {
         _ observer: MigrationObserver = .none, naming: (String) throws -> Void = { _ in }
     ) throws -> StoreBackup {
         // Copying takes less than what verifies the copy, which tells nothing of itself.
-        let copying = observer.spanning(0...RunEstimate.copyingShare)
+        let copying = observer.spanning(0...Estimate.copyingShare)
         return try proven(
             try draft(of: lock, version: version, for: reason, copyingExternalData: true, copying), naming: naming)
     }
@@ -86,7 +86,7 @@ extension BackupFolder {
         for reason: StoreBackup.Manifest.Reason, copyingExternalData: Bool, _ rights: FileRights,
         cloning isInFileAlone: Bool = false, _ observer: MigrationObserver
     ) throws -> Draft {
-        let support = Sidecar(store: store).support
+        let support = StoreRecords(store: store).support
         try makeFolder(rights)
         let createdAt = system.now.inMilliseconds
         let state = try StoreState(connection)
@@ -98,7 +98,7 @@ extension BackupFolder {
         try system.makeFolder(draft.folder, rights)
         do {
             if try isInFileAlone && system.cloneOpenFile(store, to: draft.store, rights) {
-                guard !observer.isCancelled() else { throw MigrationRun.cancelled(draft.store) }
+                guard !observer.isCancelled() else { throw Executor.cancelled(draft.store) }
                 observer.report(.backup, 1, bytes: try system.status(of: draft.store)?.size ?? 0)
                 try Self.compare(draft.store, with: PageDigests(connection), observer)
             } else {
@@ -150,7 +150,7 @@ extension BackupFolder {
             return !observer.isCancelled()
         }
         // What is small is copied in one step, and cancelling was not asked about.
-        guard !observer.isCancelled() else { throw MigrationRun.cancelled(path) }
+        guard !observer.isCancelled() else { throw Executor.cancelled(path) }
     }
 
     /// Synchronises a draft that no connection writes to and computes its SHA-256, while SQLite checks it on the other core.
@@ -226,7 +226,7 @@ extension BackupFolder {
 
     /// Removes what runs that died left unfinished, except what the next call of a migration continues with. Only whoever
     /// holds the lock of the store's sidecar may call it.
-    func removeDrafts(of sidecar: Sidecar) throws {
+    func removeDrafts(of sidecar: StoreRecords) throws {
         try removeDrafts(except: MigrationCheckpoint.read(sidecar, system)?.draft?.name)
     }
 

@@ -19,7 +19,7 @@ extension BackupFolder {
             }
             // Nothing has the name before it is verified.
             try archive.finish { part in
-                try withUnpacked(part, in: UnfinishedPath.make(for: path, system)) { _ in }
+                try withUnpacked(part, in: StagedPath.make(for: path, system)) { _ in }
             }
         } catch {
             archive.discard()
@@ -28,11 +28,11 @@ extension BackupFolder {
     }
 
     private func exportFolder(_ backup: StoreBackup, to path: String) throws {
-        let part = try UnfinishedPath.begin(path, system)
+        let part = try StagedPath.begin(path, system)
         do {
             try copyFiles(of: backup, to: part, .like(backup.store))
             try verify(StoreBackup(reading: part, system))
-            try UnfinishedPath.end(part, as: path, system)
+            try StagedPath.end(part, as: path, system)
         } catch {
             _ = try? system.removeTree(part)
             throw error

@@ -15,11 +15,11 @@ extension Migrator {
         _ observer: MigrationObserver = .none
     ) throws -> StoreBackup {
         let path = try StoreProbe.checkFile(store, system)
-        try Preflight.checkFile(path, system)
+        try StorePrecheck.checkFile(path, system)
         let observer = observer.timed(
-            by: RunEstimate(restoring: 0, over: try system.status(of: path)?.size ?? 0), system)
+            by: Estimate(restoring: 0, over: try system.status(of: path)?.size ?? 0), system)
         let backup = try exclusively(path, version, reason, observer) ?? besideWriters(path, version, reason, observer)
-        MigrationLog(Sidecar(store: path), system).append("Made the backup \(backup.name).")
+        MigrationLog(StoreRecords(store: path), system).append("Made the backup \(backup.name).")
         observer.report(.backup, 1, bytes: backup.manifest.size)
         return backup
     }
@@ -66,7 +66,7 @@ extension Migrator {
         _ path: String, _ version: String, _ reason: StoreBackup.Manifest.Reason, _ observer: MigrationObserver
     ) throws -> StoreBackup {
         let folder = try backups(of: path)
-        let support = Sidecar(store: path).support
+        let support = StoreRecords(store: path).support
         for _ in 0..<5 {
             let before = try externalFiles(support)
             let lock = try StoreLock(reading: path, system, patience: max(options.patience, 5_000))
@@ -105,7 +105,7 @@ extension Migrator {
     /// - Throws: `locked` if another run of Moult has the store, or somebody does not end writing.
     package func backUpOpen(_ store: String, _ observer: MigrationObserver = .none) throws -> StoreBackup {
         let path = try system.resolve(store)
-        let sidecar = Sidecar(store: path)
+        let sidecar = StoreRecords(store: path)
         try sidecar.make(system)
         let right = try RunOwner.take(sidecar, system)
         return try withExtendedLifetime(right) {
@@ -130,7 +130,7 @@ extension Migrator {
 }
 
 /// The measures taken to make room for a run.
-package struct RoomMade: Sendable, Equatable {
+package struct FreedSpace: Sendable, Equatable {
     /// Backups that the retention policy let go.
     package var pruned: [String] = []
     /// Whether the run kept no backup, because only that fitted.
@@ -152,9 +152,10 @@ extension Migrator {
     ///
     /// - Parameter body: is given a migrator with the options to use, and may be called again after it has failed.
     /// - Throws: `insufficientStorage` with how much more is needed where not even that fits.
-    package func makingRoom<Result>(for store: String, _ body: (Migrator) throws -> Result) throws -> (Result, RoomMade)
-    {
-        var made = RoomMade()
+    package func freeingSpace<Result>(for store: String, _ body: (Migrator) throws -> Result) throws -> (
+        Result, FreedSpace
+    ) {
+        var made = FreedSpace()
         do {
             return (try body(self), made)
         } catch let error as MigrationError where error.code == .insufficientStorage {
@@ -166,7 +167,7 @@ extension Migrator {
             do {
                 return (try body(self), made)
             } catch let error as MigrationError where error.code == .insufficientStorage {
-                MigrationLog(Sidecar(store: try system.resolve(store)), system).append(
+                MigrationLog(StoreRecords(store: try system.resolve(store)), system).append(
                     "There is no space for a backup. Trying without one.")
             }
         }

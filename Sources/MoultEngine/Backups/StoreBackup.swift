@@ -40,7 +40,7 @@ public struct StoreBackup: Sendable, Equatable {
     /// not known.
     public var reason: String? { manifest.reason?.rawValue }
 
-    package var support: String { Path.join(folder, Sidecar.supportName(ofStore: manifest.storeName)) }
+    package var support: String { Path.join(folder, StoreRecords.supportName(ofStore: manifest.storeName)) }
 
     /// By time; of two that were made in one millisecond, by the number that ends their names.
     package func isOlder(than other: StoreBackup) -> Bool {
@@ -220,7 +220,7 @@ extension StoreBackup.Manifest {
             let size = json["size"]?.integer, let sha256 = json["sha256"]?.string,
             let files = json["externalFiles"]?.array?.map(File.init), !files.contains(nil),
             // Nothing else belongs there: a -wal that was smuggled in would be taken for the store's own.
-            files.allSatisfy({ $0?.path.hasPrefix(Sidecar.supportName(ofStore: storeName) + "/") == true })
+            files.allSatisfy({ $0?.path.hasPrefix(StoreRecords.supportName(ofStore: storeName) + "/") == true })
         else { return nil }
         self.init(
             storeName: storeName, version: json["version"]?.string ?? "", createdAt: createdAt,

@@ -200,7 +200,7 @@ extension TapeArchive {
         package init(_ path: String, _ system: any System) throws {
             self.path = path
             self.system = system
-            part = try UnfinishedPath.begin(path, system)
+            part = try StagedPath.begin(path, system)
             try system.makeFile(part, .own)
         }
 
@@ -230,7 +230,7 @@ extension TapeArchive {
             try system.append(zeros(Int64(2 * TapeArchive.blockSize)), to: part)
             try system.synchronise(part)
             try proof(part)
-            try UnfinishedPath.end(part, as: path, system)
+            try StagedPath.end(part, as: path, system)
             try system.synchronise(Path.folder(of: path))
         }
 

@@ -52,7 +52,7 @@ package struct MigrationCheckpoint: Sendable, Equatable {
     }
 
     /// - Parameter size: bytes of the store.
-    init(run: String, _ migration: Migration, startedAt: Timestamp, size: Int64, _ system: any System) {
+    init(run: String, _ migration: Pass, startedAt: Timestamp, size: Int64, _ system: any System) {
         self.run = run
         (from, to) = (migration.from, migration.to)
         self.startedAt = startedAt
@@ -60,14 +60,14 @@ package struct MigrationCheckpoint: Sendable, Equatable {
         boot = Self.boot(system)
         store = .null
         // The first call has backup and copy to synchronise.
-        endSeconds = WorkCost.files + Double(size) * WorkCost.synchronisation
+        endSeconds = CostModel.files + Double(size) * CostModel.synchronisation
         rowFacts = migration.rowFacts ?? .init(rowCounts: [:], disjoint: [])
     }
 
     /// The first process' start, which no two starts of a machine share; empty where it is not known.
     static func boot(_ system: any System) -> String { system.startTime(ofProcess: 1) ?? "" }
 
-    static func path(_ sidecar: Sidecar, run: String) -> String { Path.join(sidecar.work(run), "checkpoint.json") }
+    static func path(_ sidecar: StoreRecords, run: String) -> String { Path.join(sidecar.work(run), "checkpoint.json") }
 }
 
 extension StoreScript {
@@ -84,12 +84,12 @@ extension StoreScript {
 // MARK: - On the disk
 
 extension MigrationCheckpoint {
-    func write(_ sidecar: Sidecar, _ system: any System) throws {
+    func write(_ sidecar: StoreRecords, _ system: any System) throws {
         try system.writeAtomically(Array((json.indented + "\n").utf8), to: Self.path(sidecar, run: run), sidecar.rights)
     }
 
     /// The checkpoint that a run has left next to its store; nil if there is none that can be read.
-    package static func read(_ sidecar: Sidecar, _ system: any System) -> MigrationCheckpoint? {
+    package static func read(_ sidecar: StoreRecords, _ system: any System) -> MigrationCheckpoint? {
         guard let journal = try? Journal.read(sidecar, system), journal.operation == .migrate,
             journal.state != .committing, journal.run.isPlainFileName
         else { return nil }
@@ -133,7 +133,7 @@ extension MigrationCheckpoint {
     static func rowFacts(
         of store: String, _ plan: MigrationPlan, _ system: any System
     ) throws -> BoundPlan.RowFacts? {
-        guard let checkpoint = read(Sidecar(store: store), system), checkpoint.from == plan.from.name,
+        guard let checkpoint = read(StoreRecords(store: store), system), checkpoint.from == plan.from.name,
             checkpoint.to == plan.to.name, checkpoint.store != .null,
             try facts(ofStore: store, system) == checkpoint.store
         else { return nil }
@@ -144,7 +144,7 @@ extension MigrationCheckpoint {
     ///
     /// - Parameter isDurable: whether nothing was written to the working files since they were synchronised.
     func obstacle(
-        _ migration: Migration, _ sidecar: Sidecar, _ backups: BackupFolder, isDurable: Bool, _ system: any System
+        _ migration: Pass, _ sidecar: StoreRecords, _ backups: BackupFolder, isDurable: Bool, _ system: any System
     ) throws -> String? {
         guard store != .null, try Self.facts(ofStore: sidecar.store, system) == store else {
             return "The store was written to since the last call."

@@ -16,13 +16,13 @@ extension Migrator {
     ///   took longer than was foreseen; what ``run(_:on:_:)`` throws. Then nothing of the work is kept, but for a unit
     ///   that took too long.
     package func run(
-        _ prepared: PreparedMigration, within limit: DeferredLimit, since started: UInt64? = nil,
+        _ prepared: PreparedMigration, within limit: CallLimit, since started: UInt64? = nil,
         _ observer: MigrationObserver = .none
     ) throws -> BudgetOutcome {
         let given = started
         let started = started ?? system.monotonicNanoseconds
         guard let migration = try prepared.choosing(.normalised).migration() else {
-            try healed(prepared.store)
+            try recoverIfNeeded(prepared.store)
             return .nothingToDo
         }
         if prepared.stopsAtEachVersion {
@@ -31,7 +31,7 @@ extension Migrator {
                 remedy: "Omit one of them. A call with a budget may end anywhere.")
         }
         // The models were read, and the plan was made.
-        let begun = given.map { max(0, system.seconds(since: $0) - WorkCost.call) } ?? 0
+        let begun = given.map { max(0, system.seconds(since: $0) - CostModel.call) } ?? 0
         let units = MigrationUnits(migration, size: prepared.size, usesWAL: prepared.usesWAL)
         try limit.check(against: units.longest, after: begun)
         if let outcome = try run(
@@ -49,23 +49,22 @@ extension Migrator {
     /// - Parameter mayStartOver: whether the rows were looked at for this plan; where not, and the work cannot
     ///   continue, nothing is done and nil is returned.
     private func run(
-        _ migration: Migration, on store: String, _ limit: DeferredLimit, _ started: UInt64, mayStartOver: Bool,
+        _ migration: Pass, on store: String, _ limit: CallLimit, _ started: UInt64, mayStartOver: Bool,
         _ observer: MigrationObserver
     ) throws -> BudgetOutcome? {
         if let refusal = migration.lossRefusal { throw refusal }
-        let path = try StoreProbe.checkFile(store, system)
-        try Preflight.checkFile(path, system)
-        let lock = try StoreLock(path, system, patience: options.patience)
+        let lock = try lock(store)
         defer { lock.release() }
         let (checkpoint, obstacle) = try checkpoint(of: lock, for: migration)
         guard checkpoint != nil || mayStartOver else { return nil }
         let recovery = try checkpoint == nil ? Recovery.heal(lock, system) : .nothing
-        try Attempts.check(migration, lock.sidecar, limit: options.maximumAttempts, system)
+        try CrashLoopGuard.check(migration, lock.sidecar, limit: options.maximumAttempts, system)
         observer.report(
             .lock, 1, obstacle.map { "\($0) The migration starts over." } ?? "No other process has the store open")
-        let budget = MigrationBudget(limit: limit, started: started, checkpoint: checkpoint)
+        let budget = CallStart(
+            clock: CallClock(limit: limit, started: started, system: system), checkpoint: checkpoint)
         do {
-            let run = try MigrationRun(migration, lock, recovery, options, system, observer, within: budget)
+            let run = try Executor(migration, lock, recovery, options, system, observer, within: budget)
             return .finished(try run.perform(), startedOver: obstacle)
         } catch var pause as MigrationPause {
             pause.startedOver = obstacle
@@ -76,7 +75,7 @@ extension Migrator {
     /// Returns the checkpoint that the work can continue from; or the reason why it cannot, where there is a
     /// checkpoint.
     private func checkpoint(
-        of lock: StoreLock, for migration: Migration
+        of lock: StoreLock, for migration: Pass
     ) throws -> (checkpoint: MigrationCheckpoint?, obstacle: String?) {
         let sidecar = lock.sidecar
         guard var checkpoint = MigrationCheckpoint.read(sidecar, system),
@@ -108,7 +107,7 @@ extension Migrator {
 extension MigrationCheckpoint {
     /// The database files that the next call needs.
     fileprivate func workingFiles(
-        _ sidecar: Sidecar, _ backups: BackupFolder, _ system: any System
+        _ sidecar: StoreRecords, _ backups: BackupFolder, _ system: any System
     ) throws -> [String] {
         let copy = Path.join(sidecar.work(run), sidecar.nameOfCopy)
         let source = sourceFolder(backups).map { Path.join($0, Path.name(of: sidecar.store)) }

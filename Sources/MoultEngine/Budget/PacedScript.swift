@@ -7,7 +7,7 @@ import MoultStore
 struct PacedScript {
     let runner: ScriptRunner
     let units: MigrationUnits
-    let pace: MigrationPace
+    let pace: CallBudget
     /// The number of keys in the first range, and in every range where only units are counted.
     let keysPerPiece: Int64
 
@@ -23,7 +23,7 @@ struct PacedScript {
         var rows: Int64 = 0
     }
 
-    /// - Throws: ``MigrationPace/Stop`` where the time is over.
+    /// - Throws: ``CallBudget/Stop`` where the time is over.
     func run(on connection: Connection) throws {
         defer { connection.onProgress(nil) }
         var position = try position(of: connection)
@@ -77,7 +77,7 @@ extension PacedScript {
             guard let limited = statement.limited(to: range, rows: min(size.keys, statement.rows.progress)) else {
                 return
             }
-            let start = pace.elapsed
+            let start = pace.clock.elapsed
             let piece = place.piece(after: position.rows, rows: limited.rows.progress)
             let unit = units.unit(of: [limited])
             try pace.perform(unit, expecting: size.seconds ?? pace.seconds(of: unit)) {
@@ -88,7 +88,7 @@ extension PacedScript {
                     try note(position, on: connection)
                 }
             }
-            size.learn(pace.elapsed - start)
+            size.learn(pace.clock.elapsed - start)
             runner.report(endOf: piece)
         }
         try connection.transaction { try note(Position(statement: position.statement + 1), on: connection) }
@@ -112,20 +112,17 @@ private struct PieceSize {
     mutating func learn(_ seconds: Double) {
         secondsPerKey = max(seconds, 1e-6) / Double(keys)
         guard !isFixed, let secondsPerKey else { return }
-        let wanted = Self.seconds / secondsPerKey
+        let wanted = CostModel.range / secondsPerKey
         keys = Int64(min(max(wanted, Double(keys) / 4, 100), Double(keys) * 4, 1e12))
     }
 
     /// Makes the range smaller where the time that is left is short.
-    mutating func fit(into pace: MigrationPace, or unit: MigrationUnit) throws {
+    mutating func fit(into pace: CallBudget, or unit: MigrationUnit) throws {
         guard let seconds, !isFixed, !pace.hasTime(for: seconds) else { return }
-        let share = pace.left / (seconds * MigrationPace.margin)
-        guard share * seconds > 0.01 else { throw MigrationPace.Stop(next: unit) }
+        let share = pace.left / (seconds * CostModel.margin)
+        guard share * seconds > CostModel.leastRange else { throw CallBudget.Stop(next: unit) }
         keys = max(1, Int64(Double(keys) * share))
     }
-
-    /// Long next to a transaction of the working copy, short next to a budget.
-    private static let seconds = 0.1
 }
 
 // MARK: - In the working copy

@@ -9,8 +9,7 @@ final class DeferredRun {
     private let lock: StoreLock
     private let version: ModelVersion
     private let migrator: Migrator
-    let limit: DeferredLimit
-    let started: UInt64
+    let clock: CallClock
     private let startedAt: Timestamp
     var observer: MigrationObserver
     var done: [DeferredTask] = []
@@ -28,25 +27,22 @@ final class DeferredRun {
 
     var system: any System { migrator.system }
     var connection: Connection { lock.connection }
-    private var seconds: Double { system.seconds(since: started) }
-    private var isLate: Bool { if case .seconds(let budget) = limit { seconds > budget } else { false } }
 
     init(
-        _ lock: StoreLock, version: ModelVersion, _ migrator: Migrator, _ limit: DeferredLimit, started: UInt64,
+        _ lock: StoreLock, version: ModelVersion, _ migrator: Migrator, _ clock: CallClock,
         _ observer: MigrationObserver
     ) {
         self.lock = lock
         self.version = version
         self.migrator = migrator
-        self.limit = limit
-        self.started = started
+        self.clock = clock
         self.observer = observer
         startedAt = migrator.system.now
     }
 
     func perform(_ snapshot: StoreSnapshot) throws -> DeferredOutcome {
         guard snapshot.metadata.hasDeferredWork else {
-            try limit.check(
+            try clock.limit.check(
                 against: MigrationUnit(sentence: "There is no deferred work in this store.", seconds: 0))
             return outcome(left: [])
         }
@@ -54,12 +50,12 @@ final class DeferredRun {
         let work = try DeferredWork(snapshot, version: version, measuredOver: connection)
         let tasks = work.tasks
         losesObjects = work.losesObjects
-        try limit.check(against: longestUnit(of: tasks))
-        let planned = Array(limit == .one ? tasks.prefix(1) : tasks[...])
+        try clock.limit.check(against: longestUnit(of: tasks))
+        let planned = Array(clock.limit == .one ? tasks.prefix(1) : tasks[...])
         expected.all = planned.reduce(0) { $0 + $1.parts.total }
         sizes = try TableSizes(over: connection)
         observer = endingInTime(observer).timed(
-            by: RunEstimate(
+            by: Estimate(
                 finishing: expected.all,
                 backup: needsBackup(before: tasks) ? try StoreState(connection).size : 0), system)
         observer.totalRows = planned.reduce(0) { $0 + $1.rows }
@@ -69,10 +65,10 @@ final class DeferredRun {
         let named = try namedFiles()
         var left = tasks
         while let task = left.first, hasTime(for: task) {
-            let begun = seconds
+            let begun = clock.elapsed
             do {
                 try run(task)
-            } catch let error as MigrationError where error.code == .cancelled && isLate && hasGained {
+            } catch let error as MigrationError where error.code == .cancelled && clock.isOver && hasGained {
                 // What was done stays done; the rest is for the next call.
                 break
             } catch let error as MigrationError where error.code == .cancelled {
@@ -92,10 +88,10 @@ final class DeferredRun {
     /// The next one is always begun: a budget is never shorter than the longest of them.
     private func hasTime(for task: DeferredTask) -> Bool {
         guard hasGained else { return true }
-        return switch limit {
+        return switch clock.limit {
         case .all: true
         case .one: done.isEmpty
-        case .seconds(let budget): budget - seconds >= task.seconds
+        case .seconds(let budget): budget - clock.elapsed >= task.seconds
         }
     }
 
@@ -103,7 +99,7 @@ final class DeferredRun {
     private var hasGained: Bool { !done.isEmpty || backup != nil }
 
     private func outcome(left: [DeferredTask]) -> DeferredOutcome {
-        DeferredOutcome(done: done, left: left, backup: backup, seconds: seconds, losses: losses)
+        DeferredOutcome(done: done, left: left, backup: backup, seconds: clock.elapsed, losses: losses)
     }
 
     private func sentence(_ left: [DeferredTask]) -> String {
@@ -178,7 +174,7 @@ extension DeferredRun {
             left = try DeferredWork(StoreSnapshot(connection), version: version)
             if left.tasks.isEmpty { try settle() }
         }
-        guard !observer.isCancelled() else { throw MigrationRun.cancelled(connection.path) }
+        guard !observer.isCancelled() else { throw Executor.cancelled(connection.path) }
         return (left, try connection.schemaVersion())
     }
 
@@ -222,8 +218,8 @@ extension DeferredRun {
 
     /// - Parameter begun: seconds of the call that had passed before the task.
     private func stopped(at task: DeferredTask, begun: Double, _ error: MigrationError) -> MigrationError {
-        if isLate, !observer.isCancelled(), case .seconds(let budget) = limit {
-            return .budgetTooSmall(budget, max(task.seconds, seconds - begun) * 2, task.sentence, after: begun)
+        if clock.isOver, !observer.isCancelled(), case .seconds(let budget) = clock.limit {
+            return .budgetTooSmall(budget, max(task.seconds, clock.elapsed - begun) * 2, task.sentence, after: begun)
         }
         return MigrationError(
             .cancelled, "The work was cancelled. The current task changed nothing: \(task.sentence)",
@@ -240,7 +236,7 @@ extension DeferredRun {
         let unit = MigrationUnit(sentence: longest?.sentence ?? "", seconds: longest?.seconds ?? 0)
         guard needsBackup(before: tasks), let state = try? StoreState(connection) else { return unit }
         // Copied, and read once more to prove it.
-        let seconds = Double(state.size) * (WorkCost.backup + WorkCost.proof)
+        let seconds = Double(state.size) * (CostModel.backup + CostModel.proof)
         return seconds > unit.seconds ? MigrationUnit(sentence: "Back up the store.", seconds: seconds) : unit
     }
 
@@ -318,7 +314,7 @@ extension DeferredRun {
             StoreRun(
                 run: "\(startedAt.iso8601Basic)-\(system.uniqueName().prefix(8))", operation: .finish, result: .done,
                 from: version.name, to: version.name, startTime: startedAt.iso8601, endTime: system.now.iso8601,
-                seconds: (seconds * 1000).rounded() / 1000, backup: backup?.name,
+                seconds: (clock.elapsed * 1000).rounded() / 1000, backup: backup?.name,
                 backups: backup.map { Path.folder(of: $0.folder) }, rows: done.reduce(0) { $0 + $1.rows },
                 bytes: done.reduce(0) { $0 + ($1.bytes ?? 0) }, error: nil,
                 losses: losses))

@@ -39,19 +39,18 @@ extension Migrator {
     ///   done still done; `locked`, `insufficientStorage`; `verificationFailed` with the store as it was before the
     ///   task.
     package func finishDeferred(
-        _ store: String, versions: ModelVersions? = nil, _ limit: DeferredLimit = .all,
+        _ store: String, versions: ModelVersions? = nil, _ limit: CallLimit = .all,
         _ observer: MigrationObserver = .none
     ) throws -> DeferredOutcome {
         let started = system.monotonicNanoseconds
-        let path = try StoreProbe.checkFile(store, system)
-        try Preflight.checkFile(path, system)
-        let lock = try StoreLock(path, system, patience: options.patience)
+        let lock = try lock(store)
         defer { lock.release() }
         _ = try Recovery.heal(lock, system)
         let snapshot = try StoreSnapshot(lock.connection)
         try snapshot.checkDeferredWork()
         let run = try DeferredRun(
-            lock, version: snapshot.version(in: versions), self, limit, started: started, observer)
+            lock, version: snapshot.version(in: versions), self,
+            CallClock(limit: limit, started: started, system: system), observer)
         let outcome = try run.perform(snapshot)
         try lock.connection.keepWALOnClose(false)
         return outcome
@@ -59,7 +58,7 @@ extension Migrator {
 }
 
 /// The amount of deferred work that is done in one call.
-package enum DeferredLimit: Sendable, Hashable {
+package enum CallLimit: Sendable, Hashable {
     case all
     /// The next task.
     case one

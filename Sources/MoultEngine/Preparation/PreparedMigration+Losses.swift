@@ -185,15 +185,18 @@ package enum LossPolicy: Sendable, Hashable {
 /// inferred edge without code loses such values only where an answer says so.
 struct LossCheck: Sendable {
     let pass: MigrationPass
+    /// The position of the pass in the plan.
+    let position: Int
     let losses: [MigrationLoss]
     let model: ManagedObjectModel
     let accepted: AcceptedLosses
 
     init(
-        _ losses: [MigrationLoss], of pass: MigrationPass, from model: ManagedObjectModel,
+        _ losses: [MigrationLoss], of pass: MigrationPass, at position: Int = 0, from model: ManagedObjectModel,
         accepting accepted: AcceptedLosses
     ) {
         self.pass = pass
+        self.position = position
         self.losses = losses
         self.model = model
         self.accepted = pass.acceptedLosses.union(accepted)
@@ -275,7 +278,7 @@ extension AcceptedLosses {
 }
 
 /// The reports of the passes of one run: objects made by migration policies, losses, and properties that code has read.
-package final class RunLedger: Sendable {
+package final class LossAccounting: Sendable {
     private struct State {
         var counts: [InstanceCounts] = []
         var losses: [MigrationLoss] = []

@@ -37,57 +37,42 @@ extension PreparedMigration {
     }
 
     /// The first pass with the rules before the migration, which are checked under the lock.
-    func withRulesBefore(_ migration: Migration, _ bound: BoundPlan) -> Migration {
+    func withRulesBefore(_ migration: Pass, _ bound: BoundPlan) -> Pass {
         guard !options.registry.rules.isEmpty else { return migration }
         var migration = migration
         migration.ruleLog = ruleLog
-        let run = ruleRunBefore(bound)
-        let precondition = migration.precondition
-        migration.precondition = { [store, system] connection in
-            try precondition(connection)
-            try countSource(connection, run)
-            if !run.rules.isEmpty {
-                try run.check(connection, external: ExternalStorage(store: store), on: system)
-            }
-        }
+        migration.preconditions.append(rulesBefore(bound, rules(.before)))
         return migration
     }
 
     /// A pass of its own that repairs what breaks the rules before the migration, whose first pass is bound to what it
     /// leaves; nil if nothing is repaired.
-    func mendingBefore(_ bound: BoundPlan, _ ledger: RunLedger) -> Migration? {
+    func mendingBefore(_ bound: BoundPlan, _ ledger: LossAccounting) -> Pass? {
         let before = rules(.before)
         guard isMended(before) else { return nil }
-        let run = ruleRunBefore(bound)
-        var mending = Migration.mending(before, run.moment, at: plan.from, of: store, ruleLog, system)
+        var mending = Pass.mending(before, Self.before, at: plan.from, of: store, ruleLog, system)
         mending.allowsLargeQuarantine = options.registry.allowsLargeQuarantine
         mending.to = plan.to.name
-        mending.precondition = { [binding = bound.binding, store] connection in
-            try StoreVerification.requireUnchanged(binding, of: store, connection)
-            try countSource(connection, run)
-        }
+        mending.preconditions = [
+            UnchangedStore(binding: bound.binding, store: store), rulesBefore(bound, []),
+        ]
         mending.ledger = ledger
         mending.keptCopies = keptCopies
         mending.span = 0...0
-        mending.next = next(after: -1, ledger)
+        mending.next = next(after: -1)
         return mending
     }
 
-    private func ruleRunBefore(_ bound: BoundPlan) -> RuleRun {
-        RuleRun(rules: rules(.before), moment: "before the migration", model: bound.source.model, log: ruleLog)
-    }
+    private static let before = "before the migration"
 
-    /// Objects that rules after the migration compare with.
-    private func countSource(_ connection: Connection, _ run: RuleRun) throws {
-        let counted = Set(options.registry.rules.compactMap(\.countedSourceEntityName))
-        guard !counted.isEmpty else { return }
-        let objects = try ObjectStore(
-            over: connection, model: run.model, external: ExternalStorage(store: store), on: system)
-        run.log.sourceCounts = try objects.counts(of: counted)
+    private func rulesBefore(_ bound: BoundPlan, _ rules: [ValidationRule]) -> RulesBefore {
+        RulesBefore(
+            run: RuleRun(rules: rules, moment: Self.before, model: bound.source.model, log: ruleLog),
+            counted: Set(options.registry.rules.compactMap(\.countedSourceEntityName)), store: store, system: system)
     }
 
     /// Adds what is checked after the steps of a pass, and after the last one.
-    func addRules(to migration: inout Migration, of bound: BoundPlan, isLast: Bool) {
+    func addRules(to migration: inout Pass, of bound: BoundPlan, isLast: Bool) {
         guard !options.registry.rules.isEmpty else { return }
         migration.ruleLog = ruleLog
         migration.allowsLargeQuarantine = options.registry.allowsLargeQuarantine
@@ -97,37 +82,27 @@ extension PreparedMigration {
         guard isLast, !after.isEmpty else { return }
         let run = RuleRun(rules: after, moment: "after the migration", model: model, log: ruleLog)
         guard isMended(after) else {
-            migration.checks.append { site in
-                try run.check(site.connection, external: site.external, on: site.system)
-            }
+            migration.rules = run
             return
         }
-        var mending = Migration.mending(after, run.moment, at: plan.to, of: store, ruleLog, system)
+        var mending = Pass.mending(after, run.moment, at: plan.to, of: store, ruleLog, system)
         mending.allowsLargeQuarantine = options.registry.allowsLargeQuarantine
         mending.span = 1...1
-        migration.next = { [mending] _ in mending }
+        migration.next = .fixed(mending)
     }
 
-    private func withRules(after step: Migration.Step, _ model: ManagedObjectModel) -> Migration.Step {
+    private func withRules(after step: Pass.Step, _ model: ManagedObjectModel) -> Pass.Step {
         let rules = rules(.afterStep(step.name))
         guard !rules.isEmpty else { return step }
-        let run = RuleRun(rules: rules, moment: "after the step \(step.name)", model: model, log: ruleLog)
-        let isMended = isMended(rules)
         var step = step
-        let execute = step.execute
-        step.execute = { site in
-            try execute(site)
-            if isMended {
-                try run.fix(site, isVerified: false)
-            } else {
-                try run.check(site.connection, external: site.external, on: site.system)
-            }
-        }
+        step.rules = RuleRun(
+            rules: rules, moment: "after the step \(step.name)", model: model, log: ruleLog,
+            appliesFixes: isMended(rules))
         return step
     }
 }
 
-extension Migration {
+extension Pass {
     /// A pass that leaves the version as it is and repairs the objects; what it leaves is as sound as what it found.
     ///
     /// - Parameters:
@@ -136,10 +111,11 @@ extension Migration {
     package static func mending(
         _ rules: [ValidationRule], _ moment: String, at version: ModelVersion, of store: String, _ log: RuleLog,
         _ system: any System
-    ) -> Migration {
-        var mending = Migration(at: version, of: store, "fixes", "The fixes of the rules are applied.", system) {
-            try RuleRun(rules: rules, moment: moment, model: $1, log: log).fix($0, isVerified: true)
-        }
+    ) -> Pass {
+        let version = KeptVersion(version: version, store: store, system: system)
+        var mending = Pass(
+            at: version, "fixes", "The fixes of the rules are applied.",
+            RuleFixes(rules: rules, moment: moment, version: version, log: log))
         mending.ruleLog = log
         return mending
     }

@@ -237,7 +237,7 @@ package struct PreparedMigration: Sendable {
     ///
     /// - Throws: `codeMissing` if the plan names code that the registry has not; `dataConflict` if the rows do not fit
     ///   the new version; `unsupported` if the plan cannot run in place.
-    package func migration() throws -> Migration? {
+    package func migration() throws -> Pass? {
         guard let bound, !plan.passes.isEmpty else { return nil }
         try checkCode()
         try checkRules()
@@ -245,7 +245,7 @@ package struct PreparedMigration: Sendable {
         // What a call with a budget has begun had no such row, and in place no row is written.
         if !continuesEarlierCall, !inPlace, !bound.isDeferred { try checkEntityNumbers(bound) }
         if inPlace || bound.isDeferred { try checkInPlace() }
-        let ledger = RunLedger()
+        let ledger = LossAccounting()
         let lossRefusal = undeclaredLosses(among: try foreseenLosses())
         // Rows that do not fit the new version may be what fixes are there for: it is bound to what they leave.
         if var mending = mendingBefore(bound, ledger) {
@@ -259,7 +259,7 @@ package struct PreparedMigration: Sendable {
         migration.lossRefusal = lossRefusal
         migration.span = span(of: 0)
         migration.keptCopies = keptCopies
-        migration.next = next(after: 0, ledger)
+        migration.next = next(after: 0)
         addRules(to: &migration, of: bound, isLast: plan.passes.count == 1)
         return withRulesBefore(migration, bound)
     }
@@ -284,7 +284,7 @@ package struct PreparedMigration: Sendable {
     package var warnings: [Finding] { (storeFindings + (bound?.rowFindings ?? [])).filter { $0.severity == .warning } }
 
     /// ``migration()``, or what it throws before anything is done.
-    package func examined() throws -> Result<Migration?, MigrationError> {
+    package func examined() throws -> Result<Pass?, MigrationError> {
         do {
             // Damage explains what else is found; an earlier call has looked for it.
             if bound != nil, !continuesEarlierCall {
@@ -308,50 +308,53 @@ package struct PreparedMigration: Sendable {
         }
     }
 
-    /// The pass after the one at `position`, bound when that one has run.
-    func next(after position: Int, _ ledger: RunLedger) -> (@Sendable (Connection) throws -> Migration)? {
-        guard plan.passes.indices.contains(position + 1) else { return nil }
-        let pass = plan.passes[position + 1]
-        return { connection in
-            let bound = try Self.bind(pass, of: plan, over: StoreSnapshot(connection), connection, options)
-            var migration = try migration(bound, position + 1, ledger, workingCopy: connection.path)
-            migration.lossRefusal = undeclaredLosses(
-                among: foreseen(
-                    try bound.losses(options.choice), of: pass, hasCodeBefore: runsCode(before: position + 1)))
-            migration.span = span(of: position + 1)
-            migration.next = next(after: position + 1, ledger)
-            addRules(to: &migration, of: bound, isLast: position + 2 == plan.passes.count)
-            return migration
-        }
+    /// The pass after the one at `position`; nil after the last.
+    func next(after position: Int) -> NextPass? {
+        plan.passes.indices.contains(position + 1) ? .planned(position + 1, of: self) : nil
+    }
+
+    /// Returns the pass at a position, bound to the working copy that the one before it has made.
+    func pass(at position: Int, over connection: Connection, _ ledger: LossAccounting) throws -> Pass {
+        let pass = plan.passes[position]
+        let bound = try Self.bind(pass, of: plan, over: StoreSnapshot(connection), connection, options)
+        var migration = try migration(bound, position, ledger, workingCopy: connection.path)
+        migration.lossRefusal = undeclaredLosses(
+            among: foreseen(try bound.losses(options.choice), of: pass, hasCodeBefore: runsCode(before: position)))
+        migration.span = span(of: position)
+        migration.next = next(after: position)
+        addRules(to: &migration, of: bound, isLast: position + 1 == plan.passes.count)
+        return migration
     }
 
     private func migration(
-        _ bound: BoundPlan, _ position: Int, _ ledger: RunLedger, workingCopy: String? = nil
-    ) throws -> Migration {
+        _ bound: BoundPlan, _ position: Int, _ ledger: LossAccounting, workingCopy: String? = nil
+    ) throws -> Pass {
         let pass = plan.passes[position]
         let losses = LossCheck(
-            try bound.losses(options.choice), of: pass, from: bound.source.model,
+            try bound.losses(options.choice), of: pass, at: position, from: bound.source.model,
             accepting: options.registry.acceptedLosses)
         try losses.refuse(unlessReadIn: ledger.reads(forPass: position))
-        var migration = try Migration(
+        var migration = try Pass(
             bound, on: store, from: pass.older.name, workingCopy: workingCopy,
             followsCode: workingCopy != nil && (position == 0 || runsCode(before: position)),
             options.choice,
             system: system)
         if case .none = pass.work { migration.leavesSchema() }
-        if options.comparesUnwritten { migration.verification.ofChanges = nil }
+        if options.comparesUnwritten { migration.verification.comparesUnwritten = true }
         if !options.comparesStores { migration.verification = .soundness }
         migration.metadataEntries = options.metadataEntries
         let registry = options.registry
         migration.ledger = ledger
-        migration.addPolicies(of: bound, registry, batchSize: options.batchSize, pass: position, ledger: ledger)
-        migration.settleLosses = { ledger.add(try losses.settled(by: ledger.reads(forPass: position))) }
+        migration.policies = PassPolicies(
+            of: bound, registry, batchSize: options.batchSize, pass: position, ledger)
+        migration.losses = losses
         // What code reads after a change does not help the values that the change has dropped.
         let reading = if case .none = pass.work { position + 1 } else { plan.passes.count + position }
-        migration.steps = pass.steps.compactMap { step in
-            registry.steps[step.name].map {
-                Migration.Step(step, $0, stage: pass.stage, model: bound.target.model, before: reading, ledger)
-            }
+        migration.steps = pass.steps.map { step in
+            Pass.Step(
+                name: step.name, stage: pass.stage ?? "", sentence: step.sentence,
+                action: RegisteredCode(
+                    name: step.name, registry: registry, model: bound.target.model, position: reading, ledger: ledger))
         }
         return migration
     }
@@ -411,8 +414,10 @@ extension PreparedMigration {
             place: store, remedy: "Omit \(option: .inPlace); then Moult works on a copy.")
     }
 
-    /// - Throws: `codeMissing` with every name that the plan has and the registry has not.
-    /// A row whose entity number is none of its table's is an object of no entity: nothing says what it becomes.
+    /// Refuses a row whose entity number is none of its table's: it is an object of no entity, and nothing says what it
+    /// becomes.
+    ///
+    /// - Throws: `dataConflict`.
     private func checkEntityNumbers(_ bound: BoundPlan) throws {
         let shape = StoreShape(bound.source, withObjects: false)
         let found = try StoreProbe.read(store, system: system) { probe in
@@ -428,14 +433,10 @@ extension PreparedMigration {
             remedy: "The store is unchanged. \(fault.advice) Then migrate again.")
     }
 
+    /// - Throws: `codeMissing` with every name that the plan has and the registry has not.
     private func checkCode() throws {
         let missing = plan.passes.flatMap(\.steps).map(\.name).filter { options.registry.steps[$0] == nil }
-        guard let first = missing.first else { return }
-        throw MigrationError(
-            .codeMissing,
-            "The plan needs the code of the \(missing.count == 1 ? "step" : "steps") "
-                + "\(missing.joined(separator: ", ")), which this program does not have.", place: first,
-            remedy: "Run the migration in the program that registers it.")
+        if !missing.isEmpty { throw MigrationError.codeMissing(missing) }
     }
 }
 

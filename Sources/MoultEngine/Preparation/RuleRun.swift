@@ -14,6 +14,18 @@ struct RuleRun: Sendable {
     let moment: String
     let model: ManagedObjectModel
     let log: RuleLog
+    /// Whether the fixes of the rules are applied.
+    var appliesFixes = false
+
+    var sentence: String {
+        "\(appliesFixes ? "Apply the fixes of" : "Check") the rules \(moment): \(rules.map(\.name).joined(separator: ", "))"
+    }
+
+    /// Checks the rules on a working copy, or applies their fixes.
+    func run(_ site: CodeContext) throws {
+        guard !appliesFixes else { return try fix(site, isVerified: false) }
+        try check(site.connection, external: site.external, on: site.system)
+    }
 
     /// - Throws: `rulesBroken` if a rule of severity error does not hold.
     func check(_ connection: Connection, external: ExternalStorage, on system: any System) throws {
@@ -30,11 +42,11 @@ struct RuleRun: Sendable {
     ///
     /// - Parameter isVerified: whether nothing else has changed the objects of this pass, so that every difference must
     ///   be a fix's.
-    func fix(_ site: MigrationSite, isVerified: Bool) throws {
+    func fix(_ site: CodeContext, isVerified: Bool) throws {
         try site.connection.withoutAppTriggers { try fixRows(site, isVerified: isVerified) }
     }
 
-    private func fixRows(_ site: MigrationSite, isVerified: Bool) throws {
+    private func fixRows(_ site: CodeContext, isVerified: Bool) throws {
         let store = try ObjectStore(over: site.connection, model: model, external: site.external, on: site.system)
         let check = try check(store)
         let findings = try check.run()
@@ -64,6 +76,40 @@ struct RuleRun: Sendable {
                     + objects, place: new.examples.first?.id.description ?? rule.entityName,
                 remedy: "Correct the fixes, or the order of the rules. The store is unchanged.")
         }
+    }
+}
+
+/// The fixes of rules on a store whose version stays.
+struct RuleFixes: StepAction {
+    let rules: [ValidationRule]
+    let moment: String
+    let version: KeptVersion
+    let log: RuleLog
+
+    func execute(_ site: CodeContext) throws {
+        try RuleRun(rules: rules, moment: moment, model: version.model(over: site.connection), log: log)
+            .fix(site, isVerified: true)
+    }
+}
+
+/// The rules before a migration, and a count of the objects that rules after it compare with.
+struct RulesBefore: StoreCheck {
+    let run: RuleRun
+    /// The entities whose objects are counted.
+    let counted: Set<String>
+    /// The resolved path of the store.
+    let store: String
+    let system: any System
+
+    var sentence: String { run.sentence }
+
+    func check(_ connection: Connection) throws {
+        let external = ExternalStorage(store: store)
+        if !counted.isEmpty {
+            let objects = try ObjectStore(over: connection, model: run.model, external: external, on: system)
+            run.log.sourceCounts = try objects.counts(of: counted)
+        }
+        if !run.rules.isEmpty { try run.check(connection, external: external, on: system) }
     }
 }
 
@@ -233,13 +279,13 @@ package struct RuleAudit: Sendable {
     /// The run that repairs what the rules have found; nil if no broken rule has a fix.
     ///
     /// - Throws: `cloudKit` and `deferredWork` for a store that must be left alone.
-    package func mending() throws -> Migration? {
+    package func mending() throws -> Pass? {
         let isMendable = zip(rules, findings).contains { $0.fix != nil && $1.isBroken }
         guard isMendable else { return nil }
         if let refusal { throw refusal }
-        var mending = Migration.mending(rules, "now", at: version, of: store, log, system)
+        var mending = Pass.mending(rules, "now", at: version, of: store, log, system)
         mending.operation = .validate
-        mending.precondition = { [binding, store] in try StoreVerification.requireUnchanged(binding, of: store, $0) }
+        mending.preconditions = [UnchangedStore(binding: binding, store: store)]
         return mending
     }
 }

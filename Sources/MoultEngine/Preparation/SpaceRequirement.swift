@@ -80,7 +80,7 @@ package struct SpaceRequirement: Sendable, Equatable {
     /// - Parameters:
     ///   - backups: the folder where a backup is made.
     ///   - temporary: where SQLite sorts what is too large for memory.
-    package init(_ work: Work, beside sidecar: Sidecar, backups: String, temporary: String) {
+    package init(_ work: Work, beside sidecar: StoreRecords, backups: String, temporary: String) {
         let folder = Path.folder(of: sidecar.store)
         let (old, new) = (work.pages &* work.pageSize, work.pages &* work.pageSize &+ work.growth)
         parts = [Part(reason: work.isFrugal ? "copy to read from" : "backup", folder: backups, bytes: old)]
@@ -228,7 +228,7 @@ package struct SpaceRequirement: Sendable, Equatable {
 extension SpaceRequirement {
     /// Computes the space that a run of a migration needs on a store in that state.
     init(
-        _ migration: Migration, on state: StoreState, _ sidecar: Sidecar, _ options: MigrationOptions,
+        _ migration: Pass, on state: StoreState, _ sidecar: StoreRecords, _ options: MigrationOptions,
         backups: String, isPaced: Bool = false, _ system: any System
     ) throws {
         // The catalogue alone changes.
@@ -252,11 +252,11 @@ extension SpaceRequirement {
     ///   - migration: of the first store.
     ///   - state: that of the first store.
     package init(
-        mirroring store: Sidecar, at second: String, by migration: Migration, on state: StoreState, _ system: any System
+        mirroring store: StoreRecords, at second: String, by migration: Pass, on state: StoreState, _ system: any System
     ) throws {
         let folder = Path.folder(of: second)
         let work = Work(migration, on: state, fileSize: state.size, isFrugal: true)
-        self.init(work, beside: Sidecar(store: second), backups: folder, temporary: system.temporaryFolder)
+        self.init(work, beside: StoreRecords(store: second), backups: folder, temporary: system.temporaryFolder)
         var copied = Work(pages: state.pageCount, pageSize: state.pageSize, fileSize: 0)
         try copied.addExternalData(of: store, system)
         // The mark of the mirror in the copy's metadata is a transaction of its own.
@@ -271,17 +271,17 @@ extension SpaceRequirement {
 
 extension SpaceRequirement.Work {
     fileprivate init(
-        _ migration: Migration, on state: StoreState, fileSize: Int64, isFrugal: Bool, isPaced: Bool = false
+        _ migration: Pass, on state: StoreState, fileSize: Int64, isFrugal: Bool, isPaced: Bool = false
     ) {
         self.init(
             pages: state.pageCount, pageSize: state.pageSize, fileSize: fileSize,
             growth: (migration.growth?.bytes(of: state) ?? 0) &* (migration.next == nil ? 1 : 3), isFrugal: isFrugal,
             isInPlace: migration.script.isInPlace, keptCopies: migration.keptCopies,
             hasFurtherPasses: migration.next != nil,
-            isJournalled: isPaced || !migration.code.isEmpty || !migration.steps.isEmpty)
+            isJournalled: isPaced || migration.policies != nil || !migration.steps.isEmpty)
     }
 
-    fileprivate mutating func addExternalData(of sidecar: Sidecar, _ system: any System) throws {
+    fileprivate mutating func addExternalData(of sidecar: StoreRecords, _ system: any System) throws {
         externalFiles = try system.exists(sidecar.support) ? Int64(system.files(below: sidecar.support).count) : 0
         externalBytes = try system.size(below: sidecar.support)
     }

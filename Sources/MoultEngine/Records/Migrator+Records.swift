@@ -7,7 +7,7 @@ extension Migrator {
     ///
     /// - Throws: `fileNotFound` and `notAStore` if nothing is kept, no folder of backups is named, and no store is at
     ///   the path.
-    package func records(of store: String) throws -> Sidecar {
+    package func records(of store: String) throws -> StoreRecords {
         let sidecar = try sidecar(of: store)
         guard options.backupFolder == nil, try !system.exists(sidecar.folder) else { return sidecar }
         do {

@@ -118,10 +118,10 @@ extension StoreRun {
 
 /// All runs on a store, oldest first; written once each, never changed.
 package struct RunHistory: Sendable {
-    package let sidecar: Sidecar
+    package let sidecar: StoreRecords
     private let system: any System
 
-    package init(_ sidecar: Sidecar, _ system: any System = POSIXSystem()) {
+    package init(_ sidecar: StoreRecords, _ system: any System = POSIXSystem()) {
         self.sidecar = sidecar
         self.system = system
     }

@@ -6,10 +6,10 @@ import MoultSQLite
 ///
 /// What a dead run of Moult left is not looked at: its journal says what becomes of it.
 package struct DamagedSideFiles {
-    private let sidecar: Sidecar
+    private let sidecar: StoreRecords
     private let system: any System
 
-    init(_ sidecar: Sidecar, _ system: any System) { (self.sidecar, self.system) = (sidecar, system) }
+    init(_ sidecar: StoreRecords, _ system: any System) { (self.sidecar, self.system) = (sidecar, system) }
 
     /// Copies what SQLite would leave out, before a connection is opened; once, as long as it stays there.
     ///

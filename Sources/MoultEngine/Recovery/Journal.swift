@@ -60,14 +60,14 @@ package struct Journal: Sendable, Equatable {
 // MARK: - On the disk
 
 extension Journal {
-    package func write(_ sidecar: Sidecar, _ system: any System) throws {
+    package func write(_ sidecar: StoreRecords, _ system: any System) throws {
         try system.writeAtomically(Array((json.indented + "\n").utf8), to: sidecar.journal, sidecar.rights)
     }
 
     /// The journal of a run that did not end; nil if there is none.
     ///
     /// - Throws: `metadataInvalid` if it cannot be read.
-    package static func read(_ sidecar: Sidecar, _ system: any System) throws -> Journal? {
+    package static func read(_ sidecar: StoreRecords, _ system: any System) throws -> Journal? {
         guard try system.exists(sidecar.journal) else { return nil }
         let bytes = try system.read(sidecar.journal, as: .metadataInvalid)
         let json = try JSONValue(parsing: bytes, place: sidecar.journal, code: .metadataInvalid)
@@ -80,11 +80,11 @@ extension Journal {
     }
 
     /// Whether a person has stopped the run, however it ended then.
-    func wasStopped(_ sidecar: Sidecar, _ system: any System) throws -> Bool {
+    func wasStopped(_ sidecar: StoreRecords, _ system: any System) throws -> Bool {
         try system.status(of: sidecar.stopped).map { $0.modified.iso8601 >= startedAt } ?? false
     }
 
-    package static func remove(_ sidecar: Sidecar, _ system: any System) throws {
+    package static func remove(_ sidecar: StoreRecords, _ system: any System) throws {
         if try system.remove(sidecar.journal) { try system.synchronise(sidecar.folder) }
     }
 

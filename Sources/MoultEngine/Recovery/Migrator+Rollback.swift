@@ -46,7 +46,7 @@ extension Migrator {
         var outcome = RollbackReport(run: run, restored: backup, seconds: 0)
         // Only a sound store is backed up first.
         let size = if case .sound = condition { try system.status(of: sidecar.store)?.size ?? 0 } else { Int64(0) }
-        let observer = observer.timed(by: RunEstimate(restoring: backup.manifest.size, over: size), system)
+        let observer = observer.timed(by: Estimate(restoring: backup.manifest.size, over: size), system)
         if case .sound = condition {
             let lock = try StoreLock(sidecar.store, system, patience: options.patience, owner: owner)
             defer { lock.release() }
@@ -56,7 +56,7 @@ extension Migrator {
             (outcome.saved, pages) = try replace(lock, by: backup, run, from: currentVersion, observer)
             try finish(&outcome, pages, startedAt, lock, from: currentVersion)
         } else {
-            let replacement = StoreReplacement(
+            let replacement = DamagedStoreRestore(
                 migrator: self, backup: backup,
                 journal: journal(of: backup, run, from: currentVersion, restoredUUID: backup.manifest.uuid),
                 sidecar: sidecar, owner: owner, isMissing: condition == .missing,
@@ -79,7 +79,7 @@ extension Migrator {
     private func checkPath(_ path: String) throws {
         if try system.exists(path) {
             try StoreProbe.checkKind(path, system)
-            return try Preflight.checkFile(path, system)
+            return try StorePrecheck.checkFile(path, system)
         }
         guard try system.list(Path.folder(of: path)).contains(Path.name(of: path)) else { return }
         // It is a link that leads to nothing.
@@ -110,7 +110,7 @@ extension Migrator {
                 try journal.write(sidecar, system)
             }
             observer.report(.backup, 1, "Made the backup \(saved.name)")
-            guard !observer.isCancelled() else { throw MigrationRun.cancelled(sidecar.store) }
+            guard !observer.isCancelled() else { throw Executor.cancelled(sidecar.store) }
             return (saved, try restore(backup, &journal, lock, observer))
         } catch {
             // Where it is not known which store is there, the journal stays, and the next run finds out.
@@ -126,7 +126,7 @@ extension Migrator {
     }
 
     /// Ends a rollback that has changed nothing. The history names its backup; one that was cancelled leaves none.
-    private func abandon(_ journal: Journal, after error: any Error, _ sidecar: Sidecar) {
+    private func abandon(_ journal: Journal, after error: any Error, _ sidecar: StoreRecords) {
         do {
             if let saved = journal.saved, try system.exists(saved) {
                 if (error as? MigrationError)?.code == .cancelled {
@@ -209,10 +209,10 @@ extension Migrator {
     }
 
     /// Files that the backup does not know stay here; those that only the present state names go after the commit.
-    func restoreExternalFiles(_ backup: StoreBackup, _ sidecar: Sidecar) throws {
+    func restoreExternalFiles(_ backup: StoreBackup, _ sidecar: StoreRecords) throws {
         let storeFolder = Path.folder(of: sidecar.store)
         // A store may have been renamed since; its folder of external data is named after it.
-        let oldRoot = Sidecar.supportName(ofStore: backup.manifest.storeName)
+        let oldRoot = StoreRecords.supportName(ofStore: backup.manifest.storeName)
         for file in backup.manifest.externalFiles where file.path.hasPrefix(oldRoot + "/") {
             let destination = sidecar.support + file.path.dropFirst(oldRoot.count)
             if try system.status(of: destination)?.size == file.size,
@@ -254,7 +254,7 @@ extension Migrator {
     }
 
     private func record(
-        _ outcome: RollbackReport, _ startedAt: Timestamp, _ sidecar: Sidecar, from version: String
+        _ outcome: RollbackReport, _ startedAt: Timestamp, _ sidecar: StoreRecords, from version: String
     ) throws {
         let backup = outcome.restored
         try RunHistory(sidecar, system).append(

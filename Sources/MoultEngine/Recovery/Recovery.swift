@@ -51,7 +51,7 @@ package enum Recovery {
     /// given back, which a process that dies after its commit never does.
     ///
     /// Any other journal stays. Its header may have been lost, and then its pages are in no other place.
-    static func hasSpentJournal(_ sidecar: Sidecar, _ system: any System) throws -> Bool {
+    static func hasSpentJournal(_ sidecar: StoreRecords, _ system: any System) throws -> Bool {
         let path = sidecar.store + "-journal"
         guard try RollbackJournal.isSpent(path, system), let status = try system.status(of: path) else { return false }
         let modified = status.modified.iso8601
@@ -62,7 +62,7 @@ package enum Recovery {
 
     /// Tidies, tells the history and removes the journal.
     static func conclude(
-        _ journal: Journal, _ outcome: Outcome, size: Int64, _ sidecar: Sidecar, _ system: any System
+        _ journal: Journal, _ outcome: Outcome, size: Int64, _ sidecar: StoreRecords, _ system: any System
     ) throws -> Outcome {
         let quarantine = Quarantine(sidecar, system)
         let wasStopped = try journal.wasStopped(sidecar, system)
@@ -101,7 +101,7 @@ package enum Recovery {
     }
 
     /// A run that died after it was written into the history has ended as that says.
-    private static func record(_ record: StoreRun, _ sidecar: Sidecar, _ system: any System) throws {
+    private static func record(_ record: StoreRun, _ sidecar: StoreRecords, _ system: any System) throws {
         let history = RunHistory(sidecar, system)
         if let last = try history.records().last, last.run == record.run,
             [.done, .failed, .cancelled].contains(last.result)
@@ -151,7 +151,7 @@ package enum Recovery {
 
     /// Forgets what was put back after the backup that a rollback has restored: it is in the quarantine alone again.
     private static func forgetRestorations(
-        _ journal: Journal, _ outcome: Outcome, _ sidecar: Sidecar, _ system: any System
+        _ journal: Journal, _ outcome: Outcome, _ sidecar: StoreRecords, _ system: any System
     ) throws {
         guard outcome == .completed, journal.operation == .rollback, let name = journal.backup else { return }
         do {
@@ -164,7 +164,7 @@ package enum Recovery {
     }
 
     /// A journal that cannot be read says nothing; it is kept aside for a person, for the store itself is whole.
-    static func readJournal(_ sidecar: Sidecar, _ system: any System) throws -> Journal? {
+    static func readJournal(_ sidecar: StoreRecords, _ system: any System) throws -> Journal? {
         do {
             return try Journal.read(sidecar, system)
         } catch let error as MigrationError where error.code == .metadataInvalid {
@@ -178,12 +178,12 @@ package enum Recovery {
     ///
     /// - Parameter checkpoint: of the migration whose next call continues with its own.
     static func removeLeftovers(
-        _ sidecar: Sidecar, _ backups: BackupFolder, keeping checkpoint: MigrationCheckpoint? = nil,
+        _ sidecar: StoreRecords, _ backups: BackupFolder, keeping checkpoint: MigrationCheckpoint? = nil,
         _ system: any System
     ) throws {
         let kept = checkpoint.map { Path.name(of: sidecar.work($0.run)) }
         for name in try system.list(sidecar.folder)
-        where name.hasPrefix("work-") && name != kept || name.hasSuffix(".part") || name == Sidecar.stoppedName {
+        where name.hasPrefix("work-") && name != kept || name.hasSuffix(".part") || name == StoreRecords.stoppedName {
             try system.removeTree(Path.join(sidecar.folder, name))
         }
         try backups.removeDrafts(except: checkpoint?.draft?.name)
@@ -210,7 +210,7 @@ package enum Recovery {
             journal.droppedFiles.filter { $0.isPlainFileName && !named.contains($0) }, sidecar, system)
     }
 
-    static func removeNewExternalFiles(_ journal: Journal, _ sidecar: Sidecar, _ system: any System) throws {
+    static func removeNewExternalFiles(_ journal: Journal, _ sidecar: StoreRecords, _ system: any System) throws {
         try removeFiles(journal.newExternalFiles.filter(\.isPlainFileName), sidecar, system)
     }
 
@@ -219,7 +219,7 @@ package enum Recovery {
     ///
     /// - Returns: the number of files that were there.
     @discardableResult
-    private static func removeFiles(_ names: [String], _ sidecar: Sidecar, _ system: any System) throws -> Int {
+    private static func removeFiles(_ names: [String], _ sidecar: StoreRecords, _ system: any System) throws -> Int {
         guard !names.isEmpty, try system.exists(sidecar.externalData) else { return 0 }
         let removed = try names.filter { try system.remove(Path.join(sidecar.externalData, $0)) }.count
         // Also those that a process which died has removed.
@@ -246,7 +246,7 @@ extension Migrator {
     ///
     /// A store that another process has, or that cannot be written, stays as it is; what is done next refuses it.
     @discardableResult
-    package func healed(_ store: String) throws -> RecoveryOutcome {
+    package func recoverIfNeeded(_ store: String) throws -> RecoveryOutcome {
         guard try hasLeftovers(store) else { return .nothing }
         do {
             return try recover(store)
@@ -268,7 +268,7 @@ extension Migrator {
     }
 
     /// Working folders, parts of records and unfinished backups.
-    package func leftovers(of sidecar: Sidecar) throws -> [String] {
+    package func leftovers(of sidecar: StoreRecords) throws -> [String] {
         guard try system.exists(sidecar.folder) else { return [] }
         let kept = MigrationCheckpoint.read(sidecar, system)
         let own = try system.list(sidecar.folder).filter { name in

@@ -30,7 +30,7 @@ struct RestoredPages {
 
 extension Migrator {
     /// Returns the numbers given out by a store that is damaged or gone, as far as it and its backups say.
-    func numbersGiven(by sidecar: Sidecar) -> GivenNumbers {
+    func numbersGiven(by sidecar: StoreRecords) -> GivenNumbers {
         var given = GivenNumbers()
         let backups = (try? backupFolders(of: sidecar.store).contents().backups) ?? []
         for path in [sidecar.store] + backups.map(\.store) {

@@ -10,7 +10,7 @@ import MoultStore
 /// heal what a killed writer left. As long as it is held, no file of the store may be opened outside SQLite: closing
 /// any descriptor of it would drop the connection's locks.
 package final class StoreLock {
-    package let sidecar: Sidecar
+    package let sidecar: StoreRecords
     /// The only connection to the store, without an open transaction.
     package let connection: Connection
     /// Whether no other connection reads or writes the store, and this one sees what is in it.
@@ -28,7 +28,7 @@ package final class StoreLock {
     package init(
         _ store: String, _ system: any System, patience: Int32 = 2_000, owner: FileLock? = nil
     ) throws {
-        sidecar = Sidecar(store: store)
+        sidecar = StoreRecords(store: store)
         self.system = system
         isExclusive = true
         try sidecar.make(system)
@@ -53,7 +53,7 @@ package final class StoreLock {
     ///
     /// - Throws: `locked` if another run of Moult is under way, or a writer is not done in `patience` milliseconds.
     package init(reading store: String, _ system: any System, patience: Int32 = 5_000) throws {
-        sidecar = Sidecar(store: store)
+        sidecar = StoreRecords(store: store)
         self.system = system
         isExclusive = false
         try sidecar.make(system)
@@ -80,7 +80,7 @@ package final class StoreLock {
     init(
         replacing store: String, pageSize: Int64, _ system: any System, patience: Int32, owner: FileLock
     ) throws {
-        sidecar = Sidecar(store: store)
+        sidecar = StoreRecords(store: store)
         self.system = system
         isExclusive = false
         file = owner
@@ -187,7 +187,7 @@ package struct RunOwner {
     /// Takes the lock and leaves this process's record in its file.
     ///
     /// - Throws: `locked`, naming the process that has it.
-    package static func take(_ sidecar: Sidecar, _ system: any System) throws -> FileLock {
+    package static func take(_ sidecar: StoreRecords, _ system: any System) throws -> FileLock {
         guard let file = try system.lock(sidecar.lock, sidecar.rights) else {
             let owner = RunOwner(of: sidecar, system)
             let since = owner.since.map { " since \($0)" } ?? ""
@@ -206,7 +206,7 @@ package struct RunOwner {
     }
 
     /// Reads which process holds a lock that could not be taken.
-    package init(of sidecar: Sidecar, _ system: any System) {
+    package init(of sidecar: StoreRecords, _ system: any System) {
         let bytes = (try? system.read(sidecar.lock)) ?? []
         let record = try? JSONValue(parsing: bytes, place: sidecar.lock, code: .internal)
         let recorded = record?["pid"]?.integer.flatMap(Int32.init(exactly:))

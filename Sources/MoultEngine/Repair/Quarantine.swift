@@ -14,14 +14,14 @@ import Synchronization
 package struct Quarantine: Sendable {
     package typealias Entry = QuarantineEntry
 
-    package let sidecar: Sidecar
+    package let sidecar: StoreRecords
     private let system: any System
     /// Whether what a run that has not ended has written counts.
     private let countsUnfinished: Bool
 
     /// - Parameter countsUnfinished: whether the run that has not ended is known to have committed.
     package init(
-        _ sidecar: Sidecar, _ system: any System = POSIXSystem(), countsUnfinished: Bool = false
+        _ sidecar: StoreRecords, _ system: any System = POSIXSystem(), countsUnfinished: Bool = false
     ) {
         self.sidecar = sidecar
         self.system = system
@@ -259,7 +259,7 @@ extension SQLiteValue {
 
 /// The way of objects from the quarantine back into their store, as a run of the engine: locked, backed up, done on a
 /// copy, verified, one commit.
-package final class Restoration: Sendable {
+package final class Restoration: StepAction {
     private let told = Mutex(RestorationResult())
     private let entries: [Int64]
     private let version: ModelVersion
@@ -286,7 +286,7 @@ package final class Restoration: Sendable {
         }
         self.version = version
         self.system = system
-        quarantine = Quarantine(Sidecar(store: self.store), system)
+        quarantine = Quarantine(StoreRecords(store: self.store), system)
         var found: [Int64] = []
         try quarantine.forEachEntry { entry in
             guard entries?.contains(entry.id) ?? true, run.map({ $0 == entry.run }) ?? true else { return }
@@ -305,16 +305,21 @@ package final class Restoration: Sendable {
     /// The outcome for the objects, once the migration has run or was rehearsed.
     package var report: RestorationResult { told.withLock { $0 } }
 
-    package var migration: Migration {
-        var migration = Migration(
-            at: version, of: store, "restore", "Objects from the quarantine are put back.", system
-        ) { [self] site, model in try site.connection.withoutAppTriggers { try run(site, model) } }
+    package var migration: Pass {
+        var migration = Pass(at: kept, "restore", "Objects from the quarantine are put back.", self)
         migration.operation = .quarantine
-        migration.precondition = { [binding, store] in try StoreVerification.requireUnchanged(binding, of: store, $0) }
+        migration.preconditions = [UnchangedStore(binding: binding, store: store)]
         return migration
     }
 
-    private func run(_ site: MigrationSite, _ model: ManagedObjectModel) throws {
+    private var kept: KeptVersion { KeptVersion(version: version, store: store, system: system) }
+
+    package func execute(_ site: CodeContext) throws {
+        let model = try kept.model(over: site.connection)
+        try site.connection.withoutAppTriggers { try run(site, model) }
+    }
+
+    private func run(_ site: CodeContext, _ model: ManagedObjectModel) throws {
         let objects = try ObjectStore(over: site.connection, model: model, external: site.external, on: site.system)
         let restorer = try QuarantineRestorer(objects, site.connection) {
             guard !site.isCancelled() else { throw site.cancellation }

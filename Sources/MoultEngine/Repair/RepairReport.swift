@@ -132,7 +132,8 @@ public enum RepairRule: String, CaseIterable, Sendable, Hashable {
         case .cycles: "One link of each cycle \(was) removed: that of the object with the smallest key."
         case .counts: "The count \(was) computed again."
         case .keyCounters: "The counter \(was) set to the highest key."
-        case .externalFiles: "The files \(were) moved to \(Sidecar.unnamedFilesName), in the store's .moult folder."
+        case .externalFiles:
+            "The files \(were) moved to \(StoreRecords.unnamedFilesName), in the store's .moult folder."
         }
     }
 

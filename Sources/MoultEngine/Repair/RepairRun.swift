@@ -6,7 +6,7 @@ import MoultStore
 
 /// Mends the faults of a working copy, one kind after the other, and notes what it changes for the verification.
 final class RepairRun {
-    let site: MigrationSite
+    let site: CodeContext
     let objects: ObjectStore
     let quarantine: QuarantineWriter
     private let search: RepairSearch
@@ -18,7 +18,7 @@ final class RepairRun {
     static let author = "Moult"
 
     /// The rules' own ledger has the temporary tables that the verification reads.
-    init(_ site: MigrationSite, _ objects: ObjectStore) throws {
+    init(_ site: CodeContext, _ objects: ObjectStore) throws {
         self.site = site
         self.objects = objects
         quarantine = try QuarantineWriter(site.connection)
@@ -244,7 +244,7 @@ enum QuarantineLimit {
     /// Looks at what a run has put aside so far, unless it may put aside any number; the old store is the schema `source`.
     ///
     /// - Throws: `quarantineTooLarge`.
-    static func check(_ site: MigrationSite, _ layout: StoreLayout) throws {
+    static func check(_ site: CodeContext, _ layout: StoreLayout) throws {
         guard !site.allowsLargeQuarantine else { return }
         let connection = site.connection
         let isThere = "SELECT count(*) FROM temp.sqlite_master WHERE name = 'moult_quarantine'"

@@ -116,53 +116,32 @@ package final class StoreRepair: Sendable {
     private var touchesStore: Bool { hasRows || !schema.isEmpty }
 
     /// Nil where there is nothing to do.
-    package var migration: Migration? {
+    package var migration: Pass? {
         guard touchesStore || !unnamed.names.isEmpty else { return nil }
-        let hasRows = hasRows
-        var migration = Migration(from: version.name, to: version.name, verification: .none)
+        var migration = Pass(from: version.name, to: version.name, verification: .none)
         if !touchesStore {
             // Nothing that a backup would hold is changed.
             migration.script = StoreScript(statements: [], isInPlace: true)
             migration.script.needsBackup = false
         }
         if hasRows {
-            migration = Migration(
-                at: version, of: store, "repair", "The faults of the rows are repaired.", system
-            ) { [self] site, model in
-                try catalogue.withLock { $0 = try site.connection.catalogue() }
-                try site.connection.withoutAppTriggers { try run(site, model) }
-            }
-            let verifySteps = migration.verifySteps
-            migration.verifySteps = { [self] in try verifySteps($0, digestWithoutWaiting($0, $1)) }
+            migration = Pass(at: kept, "repair", "The faults of the rows are repaired.", self)
+            migration.stepVerification = .repair(self)
         }
         migration.reason = .repair
         migration.operation = .repair
-        migration.precondition = { [binding, store] in try StoreVerification.requireUnchanged(binding, of: store, $0) }
-        if !unnamed.names.isEmpty { migration.afterCommit = { [self] in try moveAway($0, $1) } }
+        migration.preconditions = [UnchangedStore(binding: binding, store: store)]
+        if !unnamed.names.isEmpty { migration.unnamedFiles = UnnamedFiles(files: unnamed, system: system) }
         guard !schema.isEmpty else { return migration }
         migration.script = StoreScript(statements: schema.statements)
-        migration.verification = Verification { [self] connection in
-            try schema.verify(connection)
-            if !hasRows { try tell(schema.report, connection, ExternalStorage(store: store)) }
-        }
+        migration.verification = Verification(self)
         return migration
     }
 
-    /// Moves the files that no row has named, before and now, to where a person may look at them.
-    private func moveAway(_ lock: StoreLock, _ run: String) throws {
-        let (sidecar, external) = (lock.sidecar, ExternalStorage(store: lock.sidecar.store))
-        let still = try external.unnamed(in: lock.connection, of: lock.sidecar.store, on: system)
-        let names = Set(unnamed.names).intersection(still.names)
-        guard !names.isEmpty else { return }
-        let folder = Path.join(sidecar.unnamedFiles, run)
-        for path in [sidecar.unnamedFiles, folder] { try system.makeFolder(path, sidecar.rights) }
-        for name in names {
-            try system.rename(Path.join(external.folder, name), toUnused: Path.join(folder, name))
-        }
-        for path in [folder, sidecar.unnamedFiles, sidecar.folder, external.folder] { try system.synchronise(path) }
-    }
+    /// The version of the store, which the repair leaves as it is.
+    var kept: KeptVersion { KeptVersion(version: version, store: store, system: system) }
 
-    private func run(_ site: MigrationSite, _ model: ManagedObjectModel) throws {
+    private func run(_ site: CodeContext, _ model: ManagedObjectModel) throws {
         let snapshot = try StoreSnapshot(site.connection)
         let gaps = HistoryGaps(PersistentHistory(of: try StoreLayout(actual: snapshot, model: model)), in: snapshot)
         // What is still missing of history cannot be made, or was not asked for.
@@ -193,12 +172,50 @@ package final class StoreRepair: Sendable {
 
     /// The digest of the catalogue that the steps have to leave: as it is now, where nothing but the indexes is new that
     /// waited for the rows.
-    private func digestWithoutWaiting(_ connection: Connection, _ digest: [UInt8]) throws -> [UInt8] {
+    func digestWithoutWaiting(_ connection: Connection, _ digest: [UInt8]) throws -> [UInt8] {
         let now = try connection.catalogue()
         guard let before = catalogue.withLock({ $0 }), before.digest == digest,
             WaitingIndex.account(for: schema.waiting, before: before, after: now)
         else { return digest }
         return now.digest
+    }
+}
+
+extension StoreRepair: StepAction {
+    package func execute(_ site: CodeContext) throws {
+        let model = try kept.model(over: site.connection)
+        try catalogue.withLock { $0 = try site.connection.catalogue() }
+        try site.connection.withoutAppTriggers { try run(site, model) }
+    }
+}
+
+extension StoreRepair: StoreCheck {
+    package var sentence: String { Verification.sentence }
+
+    /// Verifies the tables, columns and indexes that were made.
+    package func check(_ connection: Connection) throws {
+        try schema.verify(connection)
+        if !hasRows { try tell(schema.report, connection, ExternalStorage(store: store)) }
+    }
+}
+
+/// Files of external data that no row named when they were looked for.
+struct UnnamedFiles: Sendable {
+    let files: ExternalStorage.Unnamed
+    let system: any System
+
+    /// Moves those that no row names now either to where a person may look at them.
+    func moveAway(_ lock: StoreLock, _ run: String) throws {
+        let (sidecar, external) = (lock.sidecar, ExternalStorage(store: lock.sidecar.store))
+        let still = try external.unnamed(in: lock.connection, of: lock.sidecar.store, on: system)
+        let names = Set(files.names).intersection(still.names)
+        guard !names.isEmpty else { return }
+        let folder = Path.join(sidecar.unnamedFiles, run)
+        for path in [sidecar.unnamedFiles, folder] { try system.makeFolder(path, sidecar.rights) }
+        for name in names {
+            try system.rename(Path.join(external.folder, name), toUnused: Path.join(folder, name))
+        }
+        for path in [folder, sidecar.unnamedFiles, sidecar.folder, external.folder] { try system.synchronise(path) }
     }
 }
 

@@ -1,7 +1,6 @@
 import MoultBasics
 import MoultSQLite
 import MoultStore
-import Synchronization
 
 /// The progress of a run: told often, cheap to make, and never ahead of what has happened.
 public struct MigrationProgress: Sendable, Hashable {
@@ -58,8 +57,8 @@ package struct MigrationObserver: Sendable {
     /// The part of the phase that reports are about, 0 to 1.
     private var span: ClosedRange<Double> = 0...1
     /// The shares of the phases in the whole.
-    private var estimate = RunEstimate.milestones
-    private var clock: RunClock?
+    private var estimate = Estimate.milestones
+    private var clock: MachineSpeed?
 
     package init(
         onProgress: @escaping @Sendable (MigrationProgress) -> Void = { _ in },
@@ -80,8 +79,8 @@ package struct MigrationObserver: Sendable {
     /// Tells fractions that follow the time that was expected and never go back, and the time left.
     ///
     /// - Parameter start: the part of the run that was done before.
-    func timed(by estimate: RunEstimate, from start: Double = 0, _ system: any System) -> MigrationObserver {
-        let clock = RunClock(estimate, from: start, system)
+    func timed(by estimate: Estimate, from start: Double = 0, _ system: any System) -> MigrationObserver {
+        let clock = MachineSpeed(estimate, from: start, system)
         var observer = self
         (observer.estimate, observer.clock) = (estimate, clock)
         observer.onProgress = { [onProgress] in onProgress(clock.timing($0)) }
@@ -94,7 +93,7 @@ package struct MigrationObserver: Sendable {
     /// For what does one of several pieces of a pass's work.
     ///
     /// - Parameter weights: how long each piece takes next to the others.
-    func piece(_ number: Int, of weights: [Double], in pass: Migration) -> MigrationObserver {
+    func piece(_ number: Int, of weights: [Double], in pass: Pass) -> MigrationObserver {
         let all = weights.reduce(0, +)
         guard all > 0, weights.indices.contains(number) else { return self }
         let before = weights.prefix(number).reduce(0, +)
@@ -150,151 +149,5 @@ package struct MigrationObserver: Sendable {
         }
         defer { connection.onProgress(nil) }
         return try body()
-    }
-}
-
-/// The progress of a run and its remaining time, from the expected and the actual times of its phases.
-///
-/// The phase under way is judged by its own pace as soon as a tenth of it is done; those that are still to come by what
-/// was expected of them, times how much longer than expected the run has taken so far.
-final class RunClock: Sendable {
-    private struct State {
-        var phase = MigrationProgress.Phase.lock
-        /// When the phase was told of first, and which part of it was done by then.
-        var begun: UInt64
-        var start: Double
-        /// The most that was told; two threads may tell.
-        var highest: Double
-        /// Seconds that phases without code have taken, and those that were expected of them.
-        var taken = 0.0
-        var expected = 0.0
-    }
-
-    private let estimate: RunEstimate
-    private let system: any System
-    private let state: Mutex<State>
-
-    /// - Parameter start: the part that an earlier call has done.
-    init(_ estimate: RunEstimate, from start: Double = 0, _ system: any System) {
-        self.estimate = estimate
-        self.system = system
-        state = Mutex(State(begun: system.monotonicNanoseconds, start: start, highest: start))
-    }
-
-    var now: UInt64 { system.monotonicNanoseconds }
-
-    /// The highest fraction that was told, in this call or one before.
-    var reached: Double { state.withLock { $0.highest } }
-
-    /// The progress with a fraction that is never less than one told before, and the time left.
-    func timing(_ progress: MigrationProgress) -> MigrationProgress {
-        let now = now
-        return state.withLock { state in
-            var progress = progress
-            progress.fraction = max(progress.fraction, state.highest)
-            if order(progress.phase) > order(state.phase) { enter(progress, at: now, &state) }
-            state.highest = progress.fraction
-            progress.estimatedTimeRemaining = remaining(progress, at: now, state)
-            return progress
-        }
-    }
-
-    /// The part of a phase that is done by now if it takes as long as was expected, for one that tells nothing of
-    /// itself.
-    func expectedPart(of phase: MigrationProgress.Phase) -> Double {
-        let now = now
-        return state.withLock { state in
-            guard state.phase == phase else { return 0 }
-            let whole = estimate.seconds[phase, default: 0] * pace((state.taken, state.expected))
-            return Self.approach(system.seconds(since: state.begun, to: now) / whole)
-        }
-    }
-
-    /// Returns the seconds that a part of a phase is expected to take on this machine.
-    func expectedSeconds(of part: Double, in phase: MigrationProgress.Phase, at now: UInt64) -> Double {
-        state.withLock { state in
-            part * estimate.seconds[phase, default: 0] * pace(measured(to: state.highest, at: now, state))
-        }
-    }
-
-    /// The part of something that is done after so much of the time that it was expected to take: it comes ever closer
-    /// to 1.
-    static func approach(_ time: Double) -> Double {
-        guard time.isFinite else { return 0 }
-        return time < 0.8 ? time : 1 - 0.04 / (time - 0.6)
-    }
-
-    // MARK: - Parts
-
-    private func order(_ phase: MigrationProgress.Phase) -> Int {
-        MigrationProgress.Phase.allCases.firstIndex(of: phase) ?? 0
-    }
-
-    private func enter(_ progress: MigrationProgress, at now: UInt64, _ state: inout State) {
-        (state.taken, state.expected) = measured(to: progress.fraction, at: now, state)
-        (state.phase, state.begun, state.start) = (progress.phase, now, progress.fraction)
-    }
-
-    /// Seconds that were taken so far, and those that were expected; an app's code is left out.
-    private func measured(to fraction: Double, at now: UInt64, _ state: State) -> (taken: Double, expected: Double) {
-        if state.phase == .change && estimate.hasCode { return (state.taken, state.expected) }
-        return (
-            state.taken + system.seconds(since: state.begun, to: now),
-            state.expected + max(0, fraction - state.start) * estimate.total
-        )
-    }
-
-    /// Returns the factor by which phases take longer here than expected: from what was measured, and a little of all
-    /// as expected.
-    private func pace(_ measured: (taken: Double, expected: Double)) -> Double {
-        let known = estimate.total * 0.02
-        return known > 0 ? (measured.taken + known) / (measured.expected + known) : 1
-    }
-
-    /// Nil before anything was measured.
-    private func remaining(_ progress: MigrationProgress, at now: UInt64, _ state: State) -> Double? {
-        guard progress.phase != .done else { return 0 }
-        guard progress.phase != .lock, estimate.total > 0, progress.fraction > 0 else { return nil }
-        let range = estimate.range(of: progress.phase)
-        let tellsItself = progress.phase != .verify && progress.phase != .copy
-        let pace = pace(
-            tellsItself ? measured(to: progress.fraction, at: now, state) : (state.taken, state.expected))
-        let later = max(0, 1 - max(range.upperBound, progress.fraction)) * estimate.total * pace
-        let left = max(0, range.upperBound - progress.fraction)
-        let expected = left * estimate.total * pace
-        let (done, width) = (progress.fraction - state.start, range.upperBound - range.lowerBound)
-        guard tellsItself, done > 0, width > 0 else { return later + expected }
-        let measured = system.seconds(since: state.begun, to: now) / done * left
-        let weight = min(1, done / width * 10)
-        return later + weight * measured + (1 - weight) * expected
-    }
-}
-
-/// Seconds by phase, in the order in which the phases began.
-final class PhaseTimings {
-    private(set) var all: [MigrationOutcome.Timing]
-    private let system: any System
-
-    /// - Parameter earlier: of the calls before, in a run with a budget.
-    init(after earlier: [MigrationOutcome.Timing] = [], _ system: any System) {
-        all = earlier
-        self.system = system
-    }
-
-    func measure<Result>(_ phase: MigrationProgress.Phase, _ body: () throws -> Result) rethrows -> Result {
-        let start = system.monotonicNanoseconds
-        defer { all.add(.init(phase: phase, seconds: system.seconds(since: start))) }
-        return try body()
-    }
-}
-
-extension [MigrationOutcome.Timing] {
-    /// Adds the seconds to those of the same phase, if there are any.
-    mutating func add(_ timing: MigrationOutcome.Timing) {
-        if let known = firstIndex(where: { $0.phase == timing.phase }) {
-            self[known].seconds += timing.seconds
-        } else {
-            append(timing)
-        }
     }
 }

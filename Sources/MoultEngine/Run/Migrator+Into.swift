@@ -18,14 +18,14 @@ extension Migrator {
     ) throws -> MigrationOutcome? {
         if let refusal = try prepared.migration()?.lossRefusal { throw refusal }
         let store = prepared.store
-        let target = Sidecar(store: path)
+        let target = StoreRecords(store: path)
         let places = [path, target.support, target.folder]
-        let unfinished = try UnfinishedStore(at: path, taking: places, apartFrom: store, system)
+        let unfinished = try StagedStore(at: path, taking: places, apartFrom: store, system)
         defer { unfinished.remove() }
         // Under its own name, after which what belongs to it is named.
         let folder = Path.join(unfinished.folder, "store")
         try system.makeFolder(folder)
-        let copy = Sidecar(store: Path.join(folder, Path.name(of: path)))
+        let copy = StoreRecords(store: Path.join(folder, Path.name(of: path)))
         for finding in try DamagedSideFiles.findings(beside: store, system)
         where finding.code == DamagedSideFiles.code {
             observer.report(.lock, 1, "\(finding.message) It stays next to the store.")
@@ -39,7 +39,7 @@ extension Migrator {
             ] where try system.exists(made) {
                 try system.rename(made, to: name)
             }
-            if observer.isCancelled() { throw MigrationRun.cancelled(store) }
+            if observer.isCancelled() { throw Executor.cancelled(store) }
             if let error = try unfinished.install(taking: places) { outcome?.untidied = error as? MigrationError }
             observer.onProgress(
                 MigrationProgress(
@@ -57,8 +57,8 @@ extension Migrator {
 
     /// Core Data writes a file before the row that names it is committed, and removes one after: the copy counts once
     /// none of them went away in the meantime.
-    private func copyStore(_ store: String, to copy: Sidecar, _ observer: MigrationObserver) throws {
-        let support = Sidecar(store: store).support
+    private func copyStore(_ store: String, to copy: StoreRecords, _ observer: MigrationObserver) throws {
+        let support = StoreRecords(store: store).support
         func files(_ folder: String) throws -> Set<String> {
             try system.exists(folder) ? Set(system.files(below: folder)) : []
         }
@@ -100,7 +100,7 @@ extension Migrator {
         let outcome = try migrator.run(migration, on: copy, quiet)
         // Nothing has its name yet, so nothing has to stay untidied.
         if let error = outcome.untidied { throw error }
-        for path in try migrator.leftovers(of: Sidecar(store: copy)) { try system.removeTree(path) }
+        for path in try migrator.leftovers(of: StoreRecords(store: copy)) { try system.removeTree(path) }
         return outcome
     }
 

@@ -8,7 +8,7 @@ import MoultStore
 /// one at every instant.
 ///
 /// Lock, heal, preflight, backup, working copy, script, verification, commit, history: each step is one function, here
-/// and in `MigrationRun`.
+/// and in `Executor`.
 package struct Migrator: Sendable {
     package let options: MigrationOptions
     package let system: any System
@@ -26,20 +26,37 @@ package struct Migrator: Sendable {
     ///
     /// - Throws: `lossNotAccepted`, `locked`, `readOnly`, `hardLinked`, `insufficientStorage`, `tooManyAttempts` and what
     ///   `precondition` throws before anything is done; `cancelled`, `migrationFailed` and what `verify` throws afterwards.
-    package func run(_ migration: Migration, on store: String, _ observer: MigrationObserver = .none) throws
+    package func run(_ migration: Pass, on store: String, _ observer: MigrationObserver = .none) throws
         -> MigrationOutcome
     {
-        if let refusal = migration.lossRefusal { throw refusal }
-        let path = try StoreProbe.checkFile(store, system)
-        try Preflight.checkFile(path, system)
-        let lock = try StoreLock(path, system, patience: options.patience)
-        defer { lock.release() }
-        let recovery = try Recovery.heal(lock, system)
-        try Attempts.check(migration, lock.sidecar, limit: options.maximumAttempts, system)
-        observer.report(.lock, 1, "No other process has the store open")
-        lock.report(to: observer)
-        let run = try MigrationRun(migration, lock, recovery, options, system, observer)
+        let run = try begin(migration, on: store, observer)
+        defer { run.lock.release() }
         return try run.perform()
+    }
+
+    /// Locks and recovers the store. The lock is released by whoever performs the run.
+    private func begin(
+        _ migration: Pass, on store: String, _ observer: MigrationObserver
+    ) throws -> Executor {
+        if let refusal = migration.lossRefusal { throw refusal }
+        let lock = try lock(store)
+        do {
+            let recovery = try Recovery.heal(lock, system)
+            try CrashLoopGuard.check(migration, lock.sidecar, limit: options.maximumAttempts, system)
+            observer.report(.lock, 1, "No other process has the store open")
+            lock.report(to: observer)
+            return try Executor(migration, lock, recovery, options, system, observer)
+        } catch {
+            lock.release()
+            throw error
+        }
+    }
+
+    /// Locks a store after a look at its surroundings.
+    func lock(_ store: String) throws -> StoreLock {
+        let path = try StoreProbe.checkFile(store, system)
+        try StorePrecheck.checkFile(path, system)
+        return try StoreLock(path, system, patience: options.patience)
     }
 
     /// Recovers what a run that died left, without running anything; says what became of it. A migration that waits for
@@ -47,7 +64,7 @@ package struct Migrator: Sendable {
     package func recover(_ store: String) throws -> RecoveryOutcome {
         let sidecar = try sidecar(of: store)
         // A migration into this path, or a salvage, may have died before there was a store.
-        if try UnfinishedStore.removeAbandoned(sidecar.store, system), try !system.exists(sidecar.store) {
+        if try StagedStore.removeAbandoned(sidecar.store, system), try !system.exists(sidecar.store) {
             return .undone
         }
         if (try? Journal.read(sidecar, system))?.operation == .rollback {
@@ -58,9 +75,7 @@ package struct Migrator: Sendable {
             }
             guard outcome == .nothing else { return outcome }
         }
-        let path = try StoreProbe.checkFile(store, system)
-        try Preflight.checkFile(path, system)
-        let lock = try StoreLock(path, system, patience: options.patience)
+        let lock = try lock(store)
         defer { lock.release() }
         let outcome = try Recovery.heal(lock, system, keepsPaused: true)
         // Nothing of a WAL has to be kept for anybody, as after a run.
@@ -94,7 +109,7 @@ package struct Migrator: Sendable {
     }
 
     /// Returns the sidecar of the store at a path, even where the store is gone.
-    func sidecar(of store: String) throws -> Sidecar { try Sidecar(of: store, system) }
+    func sidecar(of store: String) throws -> StoreRecords { try StoreRecords(of: store, system) }
 }
 
 extension Migrator {
@@ -110,11 +125,13 @@ extension Migrator {
         _ prepared: PreparedMigration, _ observer: MigrationObserver = .none
     ) throws -> [MigrationOutcome] {
         guard let whole = try prepared.migration() else {
-            try healed(prepared.store)
+            try recoverIfNeeded(prepared.store)
             return []
         }
         guard prepared.stopsAtEachVersion else {
-            return [try run(whole, on: prepared.store, observer)]
+            let run = try begin(whole, on: prepared.store, observer)
+            defer { run.lock.release() }
+            return [try run.perform()]
         }
         // Before the first stop, not at the one that would lose something.
         if let refusal = whole.lossRefusal { throw refusal }
@@ -219,7 +236,7 @@ extension Migrator {
     /// Runs a migration on a copy in a scratch folder and verifies it; the store and every file of its folder stay as
     /// they are, and nothing is kept.
     package func rehearse(
-        _ migration: Migration, on store: String, scratch: String? = nil, _ observer: MigrationObserver = .none
+        _ migration: Pass, on store: String, scratch: String? = nil, _ observer: MigrationObserver = .none
     ) throws -> RehearsalOutcome {
         try StoreProbe.read(store, system: system, folder: scratch) { probe in
             let temporary = try TemporaryFolder("rehearsal", in: scratch, system)
@@ -230,12 +247,12 @@ extension Migrator {
             for finding in findings where finding.code == DamagedSideFiles.code {
                 observer.report(.lock, 1, "\(finding.message) A copy of it is kept before the store is changed.")
             }
-            try migration.precondition(probe.connection)
+            for check in migration.preconditions { try check.check(probe.connection) }
             let costs = try migration.script.costs(over: probe.connection)
             let observer = observer.withTotalRows(of: migration.script).timed(
-                by: RunEstimate(
+                by: Estimate(
                     migration, costs, size: try StoreState(probe.connection).size, keepsNothing: true), system)
-            let trail = StepTrail(store: probe.path, system: system)
+            let trail = StepUndoLog(store: probe.path, system: system)
             var outcome: RehearsalOutcome
             do {
                 outcome = try rehearse(migration, probe, folder, trail, observer)
@@ -244,7 +261,7 @@ extension Migrator {
                 // The copy is gone by the time that this is read.
                 if var known = error as? MigrationError {
                     if known.place.hasPrefix(folder) { known.place = probe.path }
-                    cause = known.code == .cancelled ? MigrationRun.cancelled(probe.path) : known
+                    cause = known.code == .cancelled ? Executor.cancelled(probe.path) : known
                 }
                 throw trail.undoing(after: cause)
             }
@@ -259,11 +276,11 @@ extension Migrator {
     }
 
     private func rehearse(
-        _ migration: Migration, _ probe: StoreProbe, _ folder: String, _ trail: StepTrail,
+        _ migration: Pass, _ probe: StoreProbe, _ folder: String, _ trail: StepUndoLog,
         _ observer: MigrationObserver
     ) throws -> RehearsalOutcome {
         let before = try StoreState(probe.connection)
-        let sidecar = Sidecar(store: probe.path)
+        let sidecar = StoreRecords(store: probe.path)
         let space = try SpaceRequirement(
             migration, on: before, sidecar, options, backups: try backups(of: probe.path).folder, system)
         let timings = PhaseTimings(system)
@@ -274,14 +291,9 @@ extension Migrator {
         }
         var (quarantined, rows) = (Int64(0), Int64(0))
         var size = before.size
-        func copy(_ path: String, _ name: String) throws -> WorkingCopy {
-            try timings.measure(.copy) {
-                let copy = try WorkingCopy(of: path, at: Path.join(folder, name), for: probe.path, options, system)
-                if name == sidecar.nameOfCopy { observer.report(.copy, 1, bytes: before.size) }
-                return copy
-            }
-        }
-        _ = try migration.forEachPass(on: source, named: sidecar.nameOfCopy, copy) { pass, copy in
+        let passes = PassCopies(of: migration, on: source, in: folder, for: probe.path, options, system)
+        defer { passes.close() }
+        while let (pass, copy) = try passes.next(timings, observer, size: size) {
             try copy.perform(pass, noting: trail, timings, observer)
             rows += pass.script.rows
             try QuarantinedObject.forEach(on: copy.connection) { _ in quarantined += 1 }

@@ -10,9 +10,7 @@ extension StoreVerification {
         let expectation = expectation
         let rows = Double(plan.rowCounts.values.reduce(0) { $0 &+ $1 })
         var pieces = [
-            VerificationPiece(
-                "Verify the tables of the new store.", seconds: 2 * WorkCost.files,
-                check: verifyStructure)
+            VerificationPiece("Verify the tables of the new store.", seconds: 2 * CostModel.files, .structure(self))
         ]
         for table in expectation.rows {
             pieces += try comparisons(of: table, expectation, connection)
@@ -20,32 +18,27 @@ extension StoreVerification {
         pieces += expectation.own.map { own in
             VerificationPiece(
                 "Compare what an app has added to \(own.table) with that before.",
-                seconds: WorkCost.files + rows * WorkCost.comparison
-            ) { try MigrationVerifier($0, expectation: expectation).verify(own) }
+                seconds: CostModel.files + rows * CostModel.comparison, .own(own, expectation))
         }
         pieces.append(
             VerificationPiece(
-                "Count the rows of the new store.", seconds: WorkCost.files + rows * WorkCost.question
-            ) {
-                try MigrationVerifier($0, expectation: expectation).verifyCounts()
-            })
+                "Count the rows of the new store.", seconds: CostModel.files + rows * CostModel.question,
+                .counts(expectation)))
         pieces += expectation.pairs.map { pairs in
-            VerificationPiece(Self.linksSentence, seconds: WorkCost.files + rows * WorkCost.link) {
-                try MigrationVerifier($0, expectation: expectation).verify(pairs)
-            }
+            VerificationPiece(
+                Self.linksSentence, seconds: CostModel.files + rows * CostModel.link, .pairs(pairs, expectation))
         }
         pieces.append(
             VerificationPiece(
                 "Verify the result of the mapping.",
-                seconds: WorkCost.files + min(rows, Double(plan.mapping.entityMappings.count) * 2_000)
-                    * WorkCost.object,
-                check: verifyMapping))
+                seconds: CostModel.files + min(rows, Double(plan.mapping.entityMappings.count) * 2_000)
+                    * CostModel.object, .mapping(self)))
         let shape = questions.new
         return pieces
             + StoreVerifier.RowCheck.allCases.map { check in
                 VerificationPiece(
-                    "Verify the \(check.rawValue) of the new store.", seconds: seconds(of: check, shape)
-                ) { try verify(check, shape, $0) }
+                    "Verify the \(check.rawValue) of the new store.", seconds: seconds(of: check, shape),
+                    .objects(check, shape, self))
             }
     }
 
@@ -55,7 +48,7 @@ extension StoreVerification {
     var longestPiece: MigrationUnit {
         let rows = Double(plan.rowCounts.values.reduce(0) { $0 &+ $1 })
         guard expectation.pairs.isEmpty else {
-            return MigrationUnit(sentence: Self.linksSentence, seconds: WorkCost.files + rows * WorkCost.link)
+            return MigrationUnit(sentence: Self.linksSentence, seconds: CostModel.files + rows * CostModel.link)
         }
         let shape = StoreShape(plan.destination, withObjects: false)
         let checks = StoreVerifier.RowCheck.allCases.map { seconds(of: $0, shape) }
@@ -75,7 +68,7 @@ extension StoreVerification {
             case .external: shape.external.count
             }
         let rows = Double(plan.rowCounts.values.reduce(0) { $0 &+ $1 }) / Double(max(tables, 1))
-        return WorkCost.files + Double(questions) * rows * (check == .unique ? WorkCost.sort : WorkCost.question)
+        return CostModel.files + Double(questions) * rows * (check == .unique ? CostModel.sort : CostModel.question)
     }
 
     /// Ranges of keys of equal width; how many rows lie in each is the store's business.
@@ -94,10 +87,8 @@ extension StoreVerification {
         return ranges.map { range in
             VerificationPiece(
                 "Compare the rows of \(rows.table) with those before.",
-                seconds: WorkCost.statement + Double(count) / Double(ranges.count) * WorkCost.comparison
-            ) {
-                try MigrationVerifier($0, expectation: expectation).verify(rows, keys: range)
-            }
+                seconds: CostModel.statement + Double(count) / Double(ranges.count) * CostModel.comparison,
+                .rows(rows, keys: range, expectation))
         }
     }
 }
@@ -122,82 +113,109 @@ extension ClosedRange<Int64> {
 
 /// The verification of the new store of a pass: a list of pieces, run through in one go or one by one, and the pages.
 package struct Verification: Sendable {
-    /// The pieces in their order, the same ones whenever the same two stores are asked; `isDivided` compares rows range
-    /// by range, for a run that may end in between. `main` is the new store, the schema `source` the old one, which is
-    /// missing if only the catalogue changes.
-    var pieces: @Sendable (_ connection: Connection, _ isDivided: Bool) throws -> [VerificationPiece]
-    /// The longest of them; nil where nothing is known of them.
-    var longest: MigrationUnit?
-    /// Checks the pages of the new store, which the pieces leave out; nil if there is nothing to check.
-    var pages: (@Sendable (Connection) throws -> Void)?
-    /// The same in a transaction on the store itself, without the tables that the transaction has not written to; nil if
-    /// everything is asked there too.
-    var ofChanges: (@Sendable (Connection) throws -> Verification)?
+    /// The plan that has made the store; nil where only the checks are asked.
+    private(set) var plan: StoreVerification?
+    /// The checks that are asked last.
+    package var checks: [any StoreCheck]
+    /// Whether a transaction on the store itself compares also the tables that it has not written to.
+    var comparesUnwritten = false
 
-    init(_ pieces: @escaping @Sendable (_ connection: Connection, _ isDivided: Bool) throws -> [VerificationPiece]) {
-        self.pieces = pieces
-    }
+    /// The verification of everything that a plan has made.
+    init(of plan: StoreVerification) { (self.plan, checks) = (plan, []) }
 
-    /// One piece that looks at everything.
-    package init(_ check: @escaping @Sendable (Connection) throws -> Void) {
-        self.init { _, _ in [VerificationPiece("Verify the new store.", check: check)] }
-    }
+    package init(_ checks: any StoreCheck...) { self.checks = checks }
 
     /// Nothing that could be asked.
-    static let none = Verification { _, _ in [] }
+    static let none = Verification()
 
     /// Whether the new store is a sound database.
-    package static let soundness = Verification { try $0.checkSoundness(place: $0.path) }
+    package static let soundness = Verification(SoundnessCheck())
 
-    /// Adds a piece that is asked last.
-    package mutating func append(_ sentence: String, _ check: @escaping @Sendable (Connection) throws -> Void) {
-        pieces = { [pieces] in try pieces($0, $1) + [VerificationPiece(sentence, check: check)] }
-        guard let narrower = ofChanges else { return }
-        ofChanges = { connection in
-            var verification = try narrower(connection)
-            verification.append(sentence, check)
-            return verification
-        }
+    static let sentence = "Verify the new store."
+
+    /// Whether a transaction on the store itself leaves out the tables that it has not written to.
+    var narrows: Bool { plan != nil && !comparesUnwritten }
+
+    /// The longest piece; nil where nothing is known of them.
+    var longest: MigrationUnit? { plan?.longestPiece }
+
+    /// The checks in words.
+    var sentences: [String] {
+        (plan.map { ["Compare \($0.plan.target.name) with the old store."] } ?? []) + checks.map(\.sentence)
+    }
+
+    /// Returns the pieces in their order, the same ones whenever the same two stores are asked. `main` is the new store,
+    /// the schema `source` the old one, which is missing if only the catalogue changes.
+    ///
+    /// - Parameter isDivided: whether rows are compared range by range, for a run that may end in between.
+    func pieces(_ connection: Connection, isDivided: Bool) throws -> [VerificationPiece] {
+        try (plan?.pieces(dividedOver: isDivided ? connection : nil) ?? [])
+            + checks.map { VerificationPiece($0.sentence, .check($0)) }
     }
 
     /// Asks everything in one go.
     package func run(on connection: Connection) throws {
-        // A second connection sees nothing of a transaction that has not ended.
-        guard !connection.isInTransaction else {
-            let verification = try ofChanges?(connection) ?? self
-            try verification.pages?(connection)
-            return try verification.runPieces(on: connection)
+        guard let plan else { return try runPieces(on: connection) }
+        guard connection.isInTransaction else {
+            return try plan.checkingPages(of: connection) { try runPieces(on: connection) }
         }
-        guard pages != nil else { return try runPieces(on: connection) }
-        // On the other core; both only read.
-        let check = BackgroundWork { [path = connection.path] in try checkPages(at: path) }
-        let rows = Result { try runPieces(on: connection) }
-        // Damaged pages explain whatever else was found.
-        try check.wait()
-        try rows.get()
+        // A second connection sees nothing of a transaction that has not ended.
+        var verification = self
+        if narrows { verification.plan?.unwritten = try UnwrittenTables(connection, plan.system) }
+        try verification.plan?.verifyPages(connection)
+        try verification.runPieces(on: connection)
     }
 
     private func runPieces(on connection: Connection) throws {
-        for piece in try pieces(connection, false) { try piece.check(connection) }
-    }
-
-    /// Checks the pages by a connection of its own, beside the one that others use.
-    func checkPages(at path: String) throws {
-        guard let pages else { return }
-        let connection = try Connection(path, mode: .immutable)
-        defer { connection.close() }
-        try pages(connection)
+        for piece in try pieces(connection, isDivided: false) { try piece.check(connection) }
     }
 }
 
-/// A part of a verification that says something by itself.
-struct VerificationPiece: Sendable {
-    let unit: MigrationUnit
-    let check: @Sendable (Connection) throws -> Void
+/// The check that a store is a sound database.
+struct SoundnessCheck: StoreCheck {
+    var sentence: String { Verification.sentence }
 
-    /// - Parameter seconds: by ``WorkCost``; 0 where nothing is known.
-    init(_ sentence: String, seconds: Double = 0, check: @escaping @Sendable (Connection) throws -> Void) {
+    func check(_ connection: Connection) throws { try connection.checkSoundness(place: connection.path) }
+}
+
+/// A part of a verification that says something by itself.
+struct VerificationPiece: StoreCheck {
+    let unit: MigrationUnit
+    let question: Question
+
+    /// The questions that a verification asks.
+    enum Question: Sendable {
+        case structure(StoreVerification)
+        case rows(MigrationExpectation.Rows, keys: ClosedRange<Int64>?, MigrationExpectation)
+        case own(MigrationExpectation.Own, MigrationExpectation)
+        case counts(MigrationExpectation)
+        case pairs(MigrationExpectation.Pairs, MigrationExpectation)
+        case mapping(StoreVerification)
+        case objects(StoreVerifier.RowCheck, StoreShape, StoreVerification)
+        case check(any StoreCheck)
+    }
+
+    /// - Parameter seconds: by ``CostModel``; 0 where nothing is known.
+    init(_ sentence: String, seconds: Double = 0, _ question: Question) {
         unit = MigrationUnit(sentence: sentence, seconds: seconds)
-        self.check = check
+        self.question = question
+    }
+
+    var sentence: String { unit.sentence }
+
+    func check(_ connection: Connection) throws {
+        func verifier(_ expectation: MigrationExpectation) -> MigrationVerifier {
+            MigrationVerifier(connection, expectation: expectation)
+        }
+        switch question {
+        case .structure(let store): try store.verifyStructure(connection)
+        case .rows(let rows, let keys, let expectation): try verifier(expectation).verify(rows, keys: keys)
+        case .own(let own, let expectation): try verifier(expectation).verify(own)
+        case .counts(let expectation): try verifier(expectation).verifyCounts()
+        case .pairs(let pairs, let expectation): try verifier(expectation).verify(pairs)
+        case .mapping(let store): try store.verifyMapping(connection)
+        case .objects(let check, let shape, let store): try store.verify(check, shape, connection)
+        case .check(let check): try check.check(connection)
+        }
     }
 }

@@ -12,9 +12,9 @@ package struct StoreVerification: Sendable {
     private let kept: StoreScript.Kept
     /// Whether code has run, which may have left required values out; no inferred mapping does.
     private var followsCode: Bool
-    private let system: any System
+    let system: any System
     /// The tables that the transaction has not written to; nil if all are asked.
-    private var unwritten: UnwrittenTables?
+    var unwritten: UnwrittenTables?
 
     init(
         _ plan: BoundPlan, store: String, keeping kept: StoreScript.Kept = .init(), followsCode: Bool = true,
@@ -27,23 +27,7 @@ package struct StoreVerification: Sendable {
         self.system = system
     }
 
-    /// The verification of the new store.
-    var verification: Verification {
-        var verification = Verification { try pieces(dividedOver: $1 ? $0 : nil) }
-        verification.pages = verifyPages
-        verification.ofChanges = { connection in
-            var narrower = self
-            narrower.unwritten = try UnwrittenTables(connection, system)
-            return narrower.verification
-        }
-        return verification
-    }
-
-    /// The verification of a store that was changed in place: of its catalogue, so that the time does not grow with the
-    /// rows.
-    var verificationInPlace: Verification { Verification(verifyInPlace) }
-
-    /// The same for what code of this pass leaves: steps may change every object and no table, and what they leave is as
+    /// Verifies what code of this pass leaves: steps may change every object and no table, and what they leave is as
     /// sound as what they found.
     func verifySteps(_ connection: Connection, catalogueDigest: [UInt8]) throws {
         guard try StoreSnapshot(connection).catalogueDigest == catalogueDigest else {
@@ -51,16 +35,15 @@ package struct StoreVerification: Sendable {
         }
         var afterCode = self
         afterCode.followsCode = true
-        var verification = Verification { [afterCode] connection in
+        try checkingPages(of: connection) {
             try verifyMetadata(connection)
             let shape = StoreShape(plan.destination, withObjects: false)
             for check in StoreVerifier.RowCheck.allCases { try afterCode.verify(check, shape, connection) }
         }
-        verification.pages = verifyPages
-        try verification.run(on: connection)
     }
 
-    private func verifyInPlace(_ connection: Connection) throws {
+    /// Verifies a store that was changed in place: its catalogue, so that the time does not grow with the rows.
+    fileprivate func verifyInPlace(_ connection: Connection) throws {
         let layout = try StoreLayout(actual: StoreSnapshot(connection), model: plan.target.model)
         try refuse(layout.noticed.filter { $0.severity == .error })
         var shape = StoreShape(plan.destination, withObjects: false)
@@ -96,6 +79,22 @@ package struct StoreVerification: Sendable {
     func verifyPages(_ connection: Connection) throws {
         let verifier = StoreVerifier(connection, shape: StoreShape(plan.destination, withObjects: false))
         try refuse(verifier.pages(of: unwritten?.written))
+    }
+
+    /// Checks the pages by a connection of its own, beside the one that others use.
+    func verifyPages(at path: String) throws {
+        let connection = try Connection(path, mode: .immutable)
+        defer { connection.close() }
+        try verifyPages(connection)
+    }
+
+    /// Checks the pages on the other core while `body` asks the rows; both only read.
+    func checkingPages(of connection: Connection, beside body: () throws -> Void) throws {
+        let check = BackgroundWork { [path = connection.path] in try verifyPages(at: path) }
+        let rows = Result { try body() }
+        // Damaged pages explain whatever else was found.
+        try check.wait()
+        try rows.get()
     }
 
     func verifyStructure(_ connection: Connection) throws {
@@ -175,12 +174,13 @@ package struct StoreVerification: Sendable {
             .storeCorrupted, "A value refers to a file of external data by an invalid name.", place: store,
             remedy: MigrationError.damagedStoreRemedy, cause: name)
     }
+}
 
-    /// - Throws: `planStale` if the store is no longer the one that something was planned over.
-    static func requireUnchanged(_ binding: BoundPlan.Binding, of store: String, _ connection: Connection) throws {
-        guard try BoundPlan.Binding(StoreSnapshot(connection)) != binding else { return }
-        throw MigrationError(
-            .planStale, "The store is not the one for which the plan was made: its version or its tables have changed.",
-            place: store, remedy: "Make the plan again.")
-    }
+/// The verification of a store that was changed in place.
+struct CatalogueCheck: StoreCheck {
+    let verification: StoreVerification
+
+    var sentence: String { Verification.sentence }
+
+    func check(_ connection: Connection) throws { try verification.verifyInPlace(connection) }
 }

@@ -207,18 +207,6 @@ extension StoreScript {
 // MARK: - Statements that change the catalogue
 
 extension StoreScript.Statement {
-    /// About how many seconds SQLite takes for each object of the catalogue, whose text it parses again.
-    var secondsForEachObject: Double {
-        switch kind {
-        case .addColumn, .retypeColumns: 12e-6
-        case .renameColumn: 90e-6
-        case .renameTable, .dropColumn: 50e-6
-        default: 0
-        }
-    }
-}
-
-extension StoreScript.Statement {
     static func createTable(_ name: String, _ sql: String) -> Self {
         .init(.createTable, name, sql, "Create the table \(name).")
     }

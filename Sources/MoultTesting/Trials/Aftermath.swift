@@ -141,7 +141,7 @@ package struct Aftermath {
 
     /// A person who runs the same command again has not recovered anything before.
     private func runAgainUnrecovered() throws {
-        let sidecar = Sidecar(store: ground.store)
+        let sidecar = StoreRecords(store: ground.store)
         let dead = try Journal.read(sidecar, POSIXSystem())
         do {
             try runAgain()

@@ -234,7 +234,7 @@ package final class FaultGround {
     /// Verifies every backup that is there, and that it holds one of the known states.
     func checkBackups() throws {
         let folder = try Migrator().backups(of: store)
-        let named = Set(try RunHistory(Sidecar(store: store)).records().compactMap(\.backup))
+        let named = Set(try RunHistory(StoreRecords(store: store)).records().compactMap(\.backup))
         for backup in try folder.list() {
             // What was made by request has no run, and a later call names what was made before deferred work.
             if ![.request, .imported, .finish].contains(backup.manifest.reason), !named.contains(backup.name) {

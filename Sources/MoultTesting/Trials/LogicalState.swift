@@ -58,7 +58,7 @@ package struct LogicalState: Sendable, Hashable {
             try connection.registerCoreDataStubs()
             let complaints = try connection.rows("PRAGMA integrity_check") { $0.text(0) ?? "" }
             if complaints == ["ok"] {
-                return try lines(of: connection, externalData: Sidecar.externalData(of: store), changing, system)
+                return try lines(of: connection, externalData: StoreRecords.externalData(of: store), changing, system)
                     .sorted()
             }
         } catch is MigrationError {}
@@ -130,7 +130,7 @@ package struct LogicalState: Sendable, Hashable {
     }
 }
 
-extension Sidecar {
+extension StoreRecords {
     /// Returns the folder of a store's external data, with its name spelled out.
     static func externalData(of store: String) -> String {
         Path.join(Path.folder(of: store), ".\(Path.stem(of: store))_SUPPORT/_EXTERNAL_DATA")
@@ -196,7 +196,7 @@ package struct RunValues: Sendable {
         let connection = try Connection(LogicalState.copy(store, to: scratch, system), mode: .readWrite)
         defer { connection.close() }
         try connection.registerCoreDataStubs()
-        let externalData = Sidecar.externalData(of: store)
+        let externalData = StoreRecords.externalData(of: store)
         for entry in try connection.catalogue().tables {
             guard let sql = entry.sql, !sql.uppercased().hasPrefix("CREATE VIRTUAL") else { continue }
             var table = Table(columns: try connection.columns(of: entry.name).map(\.name))

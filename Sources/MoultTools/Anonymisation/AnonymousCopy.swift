@@ -55,7 +55,7 @@ package struct AnonymousCopy {
     ///   model; `locked` if another process kept writing to the store; `insufficientStorage`. Then nothing is there.
     package func make(at path: String) throws -> Outcome {
         let places = [path, ExternalStorage(store: path).supportFolder]
-        let copy = try UnfinishedStore(at: path, taking: places, apartFrom: store, system)
+        let copy = try StagedStore(at: path, taking: places, apartFrom: store, system)
         do {
             let outcome = try StoreProbe.read(store, system: system) { probe in
                 for left in [work(copy), copy.new, copy.support] { try system.removeTree(left) }
@@ -71,9 +71,9 @@ package struct AnonymousCopy {
         }
     }
 
-    private func work(_ copy: UnfinishedStore) -> String { Path.join(copy.folder, "work") }
+    private func work(_ copy: StagedStore) -> String { Path.join(copy.folder, "work") }
 
-    private func fill(_ copy: UnfinishedStore, from probe: StoreProbe) throws -> Outcome {
+    private func fill(_ copy: StagedStore, from probe: StoreProbe) throws -> Outcome {
         let work = work(copy)
         try system.makeFile(work, .own)
         let connection = try Connection(work, mode: .readWrite, followsLinks: false, isProven: true)
@@ -105,7 +105,7 @@ package struct AnonymousCopy {
     ///
     /// - Returns: how many there are. A short one may be where two values meet.
     /// - Throws: `verificationFailed` for one that is too long to be there by chance.
-    private func search(_ copy: UnfinishedStore, _ database: AnonymousDatabase) throws -> Int {
+    private func search(_ copy: StagedStore, _ database: AnonymousDatabase) throws -> Int {
         let originals = database.standIns.originals
         guard !originals.isEmpty else { return 0 }
         let externals = try system.exists(copy.support) ? system.files(below: copy.support) : []

@@ -19,8 +19,8 @@ package struct BuildProduct {
     /// Writes the product in place of what has its name.
     package func write(_ system: any System) throws {
         try system.makeFolders(Path.folder(of: path), rights)
-        try UnfinishedPath.removeAbandoned(for: path, system)
-        let part = UnfinishedPath.make(for: path, system)
+        try StagedPath.removeAbandoned(for: path, system)
+        let part = StagedPath.make(for: path, system)
         do {
             for (name, bytes) in files {
                 let file = name.isEmpty ? part : Path.join(part, name)
@@ -45,7 +45,7 @@ package struct BuildProduct {
             _ = try? system.removeTree(part)
             return
         }
-        let old = UnfinishedPath.make(for: path, system)
+        let old = StagedPath.make(for: path, system)
         try system.rename(path, to: old)
         do {
             try system.rename(part, to: path)

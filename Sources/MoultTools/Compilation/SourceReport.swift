@@ -190,7 +190,7 @@ package struct SchemaFiles {
         if !replacing { try checkReplaced(system) }
         let rights: FileRights =
             try source.flatMap { try StoreProbe.isDatabase($0, system) ? .like($0) : nil } ?? .byUmask
-        try UnfinishedPath.replace(files.map { ($0.path, Array($0.text.utf8)) }, makingFolders: true, rights, system)
+        try StagedPath.replace(files.map { ($0.path, Array($0.text.utf8)) }, makingFolders: true, rights, system)
     }
 
     /// Two models may call their versions the same, such as "1.0" of two stores.

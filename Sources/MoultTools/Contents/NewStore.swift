@@ -115,12 +115,12 @@ package struct FixtureReport: ToolAnswer {
         self.folder = folder
         let isNew = try system.status(of: folder) == nil && !system.isLink(folder)
         if isNew { try system.makeFolders(Path.folder(of: folder), .byUmask) }
-        let place = try isNew ? UnfinishedPath.begin(folder, system) : folder
+        let place = try isNew ? StagedPath.begin(folder, system) : folder
         defer { if isNew { _ = try? system.removeTree(place) } }
         if isNew { try system.makeFolder(place, .byUmask) }
         fixtures = try versions.map { version in
             let path = Path.join(place, "\(version.name).sqlite")
-            try UnfinishedStore.removeAbandoned(path, system)
+            try StagedStore.removeAbandoned(path, system)
             let isKept = try system.exists(path) || system.isLink(path)
             if isKept {
                 try Self.check(path, version)
@@ -136,7 +136,7 @@ package struct FixtureReport: ToolAnswer {
         }
         if isNew {
             try system.synchronise(place)
-            try UnfinishedPath.end(place, as: folder, system)
+            try StagedPath.end(place, as: folder, system)
         }
     }
 

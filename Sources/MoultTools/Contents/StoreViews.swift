@@ -143,7 +143,7 @@ package struct ReadableCopy {
     ///
     /// - Throws: `usage` if the path is taken; `locked` if another process makes it; what reading the store and writing the copy throws.
     package func make(at path: String) throws {
-        let part = try UnfinishedPath.begin(path, isStore: true, system)
+        let part = try StagedPath.begin(path, isStore: true, system)
         do {
             try StoreProbe.read(store, system: system) { probe in
                 try removeFiles(of: part)
@@ -156,7 +156,7 @@ package struct ReadableCopy {
                 try connection.transaction { try StoreViews(contents).make(on: connection, isTemporary: false) }
             }
             try system.synchronise(part)
-            try UnfinishedPath.end(part, as: path, isStore: true, system)
+            try StagedPath.end(part, as: path, isStore: true, system)
         } catch {
             try? removeFiles(of: part)
             throw error

@@ -52,7 +52,7 @@ package struct ExportWriter {
         _ store: String, _ selection: StoreExport.Selection, versions: ModelVersions?, to path: String
     ) throws -> Outcome {
         let isStore = format == .sqlite
-        let part = try UnfinishedPath.begin(path, isStore: isStore, system)
+        let part = try StagedPath.begin(path, isStore: isStore, system)
         do {
             let outcome = try StoreProbe.read(store, system: system) { probe in
                 try system.removeTree(part)
@@ -64,7 +64,7 @@ package struct ExportWriter {
                 for file in try system.list(part) { try system.synchronise(Path.join(part, file)) }
             }
             try system.synchronise(part)
-            try UnfinishedPath.end(part, as: path, isStore: isStore, system)
+            try StagedPath.end(part, as: path, isStore: isStore, system)
             return outcome
         } catch {
             _ = try? system.removeTree(part)

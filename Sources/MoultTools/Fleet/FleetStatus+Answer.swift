@@ -18,7 +18,7 @@ extension FleetStatus {
     /// Writes the page.
     package func write(to path: String) throws {
         let system = POSIXSystem()
-        try UnfinishedPath.replace([(path, Array(page(at: system.now).utf8))], .own, system)
+        try StagedPath.replace([(path, Array(page(at: system.now).utf8))], .own, system)
     }
 }
 

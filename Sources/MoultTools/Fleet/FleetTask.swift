@@ -1,5 +1,6 @@
 import MoultBasics
 import MoultModel
+import MoultStore
 
 /// A store that a run has to work on, and what is known of it from earlier runs.
 package struct FleetTask: Sendable {
@@ -190,7 +191,7 @@ package struct FleetPolicy: Sendable, Equatable {
     }
 
     func seconds(for entry: FleetEntry, of size: Int64) -> Double {
-        time ?? 600 + 20 * max(entry.estimate, FleetEstimate.seconds(bytes: size))
+        time ?? 600 + 20 * max(entry.estimate, CostModel.store(bytes: size))
     }
 }
 

@@ -100,7 +100,7 @@ package struct SlurmArray: Sendable {
         var jobs: [Job] = []
         for script in scripts {
             let path = Path.join(folder, "\(script.name).sbatch")
-            try UnfinishedPath.replace([(path, Array(script.text.utf8))], .own, system)
+            try StagedPath.replace([(path, Array(script.text.utf8))], .own, system)
             var arguments = ["--parsable"]
             if let (name, condition) = script.follows, let job = jobs.first(where: { $0.name == name }) {
                 arguments.append("--dependency=\(condition):\(job.identifier)")

@@ -50,7 +50,7 @@ package struct GenerationReport: ToolAnswer {
         if !isRehearsal {
             let rights: FileRights =
                 try model.flatMap { try StoreProbe.isDatabase($0) ? .like($0) : nil } ?? .byUmask
-            try UnfinishedPath.replace(changes, makingFolders: true, rights, system)
+            try StagedPath.replace(changes, makingFolders: true, rights, system)
         }
         (self.folder, self.isRehearsal) = (folder, isRehearsal)
         names = files.map { Path.join(folder, $0.name) }

@@ -288,7 +288,7 @@ package struct TestsReport: ToolAnswer {
         let existing = try system.exists(path) ? try system.read(path) : nil
         let merged = try tests.merged(into: existing.map { String(decoding: $0, as: UTF8.self) }, place: path)
         if existing != Array(merged.text.utf8) {
-            try UnfinishedPath.replace([(path, Array(merged.text.utf8))], makingFolders: true, .byUmask, system)
+            try StagedPath.replace([(path, Array(merged.text.utf8))], makingFolders: true, .byUmask, system)
         }
         self.pairs = zip(pairs.tested, merged.fates).map { ($0, $1) }
         skipped = pairs.skipped

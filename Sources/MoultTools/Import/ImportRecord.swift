@@ -19,11 +19,11 @@ struct ImportRecord: Equatable {
     let path: String
     let startedAt: String
 
-    private static func file(_ sidecar: Sidecar) -> String { Path.join(sidecar.folder, "import.json") }
+    private static func file(_ sidecar: StoreRecords) -> String { Path.join(sidecar.folder, "import.json") }
 
     /// - Returns: nil if the end of every import is known.
     /// - Throws: `metadataInvalid` if the record cannot be read.
-    static func read(_ sidecar: Sidecar, _ system: any System) throws -> ImportRecord? {
+    static func read(_ sidecar: StoreRecords, _ system: any System) throws -> ImportRecord? {
         let path = file(sidecar)
         guard try system.exists(path) else { return nil }
         let bytes = try system.read(path, as: .metadataInvalid)
@@ -38,7 +38,7 @@ struct ImportRecord: Equatable {
         return ImportRecord(identifier: identifier, digest: digest, path: from, startedAt: time)
     }
 
-    func write(_ sidecar: Sidecar, _ system: any System) throws {
+    func write(_ sidecar: StoreRecords, _ system: any System) throws {
         try sidecar.make(system)
         let json: JSONValue = [
             "format": 1, "import": .string(identifier), "digest": .string(digest), "path": .string(path),
@@ -47,7 +47,7 @@ struct ImportRecord: Equatable {
         try system.writeAtomically(Array((json.indented + "\n").utf8), to: Self.file(sidecar), sidecar.rights)
     }
 
-    static func remove(_ sidecar: Sidecar, _ system: any System) throws {
+    static func remove(_ sidecar: StoreRecords, _ system: any System) throws {
         if try system.remove(file(sidecar)) { try system.synchronise(sidecar.folder) }
     }
 

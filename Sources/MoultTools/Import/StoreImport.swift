@@ -16,7 +16,7 @@ package final class StoreImport {
     let context: ObjectContext
     private let isExact: Bool
     private let system: any System
-    private let sidecar: Sidecar
+    private let sidecar: StoreRecords
     /// An import before this one whose end was not known.
     package private(set) var earlier: EarlierImport?
     /// By entity, the properties whose columns `export` calls otherwise.
@@ -60,7 +60,7 @@ package final class StoreImport {
         context = ObjectContext(coordinator: coordinator)
         self.isExact = isExact
         self.system = system
-        sidecar = try Sidecar(of: path, system)
+        sidecar = try StoreRecords(of: path, system)
     }
 
     deinit { store.close() }

@@ -138,7 +138,7 @@ extension Site {
     }
 
     private func backupFolder() throws -> String {
-        try settings.backups ?? Sidecar(of: settings.store, system).backups
+        try settings.backups ?? StoreRecords(of: settings.store, system).backups
     }
 }
 

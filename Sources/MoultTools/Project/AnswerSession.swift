@@ -213,7 +213,7 @@ package struct AnswerSession: ToolAnswer {
                 .usage, "There is no file for the answers. Nothing was recorded.",
                 remedy: "Name one: \(option: .answers("FILE")).")
         }
-        try UnfinishedPath.replace([(path, kept.json)], .byUmask, POSIXSystem())
+        try StagedPath.replace([(path, kept.json)], .byUmask, POSIXSystem())
     }
 }
 

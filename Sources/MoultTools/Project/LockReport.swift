@@ -52,7 +52,7 @@ package struct LockReport: ToolAnswer {
         var lock = bundle.lock ?? ModelLock()
         try lock.pin(bundle)
         let path = ModelLock.path(besideModelAt: bundle.path)
-        try UnfinishedPath.replace([(path, Array(lock.contents.utf8))], .byUmask, POSIXSystem())
+        try StagedPath.replace([(path, Array(lock.contents.utf8))], .byUmask, POSIXSystem())
     }
 
     package var document: JSONValue {

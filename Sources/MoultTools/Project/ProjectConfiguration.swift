@@ -209,7 +209,7 @@ package struct NewProject: ToolAnswer {
                 + (profiles.isEmpty ? [] : [.init("profiles", JSONValue(profiles.map(\.rawValue)))]))
         // Where moult.json is, the model is locked.
         if locks { try LockReport.pin(bundle) }
-        try UnfinishedPath.replace([(path, Array((settings.indented + "\n").utf8))], .byUmask, POSIXSystem())
+        try StagedPath.replace([(path, Array((settings.indented + "\n").utf8))], .byUmask, POSIXSystem())
     }
 
     private var lockPath: String { ModelLock.path(besideModelAt: bundle.path) }

@@ -19,12 +19,12 @@ struct BudgetBackupTests {
         // Another number in the checkpoint shows who asks the rows and who does not.
         var other = checkpoint
         other.rowFacts.rowCounts["Item"] = Int64(rows) + 1
-        try other.write(Sidecar(store: paced.store), paced.system)
+        try other.write(StoreRecords(store: paced.store), paced.system)
         #expect(try paced.prepared().bound?.rowCounts["Item"] == Int64(rows) + 1)
         paced.preparation.continuesEarlierCall = false
         #expect(try paced.prepared().bound?.rowCounts["Item"] == Int64(rows))
         paced.preparation.continuesEarlierCall = true
-        try checkpoint.write(Sidecar(store: paced.store), paced.system)
+        try checkpoint.write(StoreRecords(store: paced.store), paced.system)
         let next = try paced.call()
         #expect(next.startedOver == nil && next.pause?.next == "Create the working copy.")
         #expect(try paced.callUntilDone().outcome != nil)
@@ -83,7 +83,7 @@ struct BudgetBackupTests {
     }
 
     @Test func `the log of the commit is left to the next opener where there is no time to write it back`() throws {
-        func logAtTheEnd(_ limit: DeferredLimit) throws -> Int64 {
+        func logAtTheEnd(_ limit: CallLimit) throws -> Int64 {
             let paced = try PacedStore(isWAL: true)
             let new = try paced.hashOfOneRun()
             let outcome = try paced.callUntilDone(limit).outcome

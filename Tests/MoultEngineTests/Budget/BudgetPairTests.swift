@@ -49,7 +49,7 @@ private struct BudgetPair {
         var preparation = PreparedMigration.Options(losses: .asTheVersionsSay())
         preparation.continuesEarlierCall = true
         // Half of them stop after each unit, the others where the time is over.
-        let limit = seed % 2 == 0 ? DeferredLimit.one : .seconds(0.3)
+        let limit = seed % 2 == 0 ? CallLimit.one : .seconds(0.3)
         let migrator = Migrator(options: options, system: SlowClock(step: 5_000_000))
         var calls = 0
         while calls < 300 {

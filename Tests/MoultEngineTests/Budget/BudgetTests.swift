@@ -124,7 +124,7 @@ struct BudgetTests {
                 .write(toFile: journal, atomically: true, encoding: .utf8)
             if let outcome = try? paced.call() { #expect(outcome.startedOver == nil) }
         }
-        let results = try RunHistory(Sidecar(store: paced.store)).records().map(\.result)
+        let results = try RunHistory(StoreRecords(store: paced.store)).records().map(\.result)
         #expect(results.count { $0 == .undone } == 2 && results.count { $0 == .paused } >= 10)
     }
 

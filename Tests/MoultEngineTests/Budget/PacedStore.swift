@@ -33,7 +33,7 @@ struct PacedStore {
     }
 
     func call(
-        _ limit: DeferredLimit = .one, _ observer: MigrationObserver = .none
+        _ limit: CallLimit = .one, _ observer: MigrationObserver = .none
     ) throws -> BudgetOutcome {
         try migrator.run(try prepared(), within: limit, observer)
     }
@@ -41,7 +41,7 @@ struct PacedStore {
     /// Calls until the migration is done, at most 500 times; what each pause said.
     @discardableResult
     func callUntilDone(
-        _ limit: DeferredLimit = .one, between: (MigrationPause) throws -> Void = { _ in }
+        _ limit: CallLimit = .one, between: (MigrationPause) throws -> Void = { _ in }
     ) throws -> (pauses: [MigrationPause], outcome: MigrationOutcome?) {
         var pauses: [MigrationPause] = []
         while pauses.count < 500 {

@@ -59,7 +59,7 @@ struct DeferredStore {
     }
 
     @discardableResult
-    func finish(_ limit: DeferredLimit = .all, isFrugal: Bool = true) throws -> DeferredOutcome {
+    func finish(_ limit: CallLimit = .all, isFrugal: Bool = true) throws -> DeferredOutcome {
         try Migrator(options: MigrationOptions(isFrugal: isFrugal)).finishDeferred(path, limit)
     }
 

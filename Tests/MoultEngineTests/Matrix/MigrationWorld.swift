@@ -51,7 +51,7 @@ struct MigrationWorld {
                 mapping, from: version, to: target, over: StoreSnapshot(probe.connection), connection: probe.connection,
                 experimental: true)
         }
-        let migration = try Migration(plan, on: copy, from: "", .cheapest, system: POSIXSystem())
+        let migration = try Pass(plan, on: copy, from: "", .cheapest, system: POSIXSystem())
         let connection = try Connection(copy, mode: .readWrite)
         defer { connection.close() }
         try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")

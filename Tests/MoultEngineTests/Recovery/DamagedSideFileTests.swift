@@ -29,7 +29,7 @@ struct DamagedSideFileTests {
 
     private func kept(_ library: LibraryStore) throws -> [[UInt8]] {
         let system = POSIXSystem()
-        let folder = Sidecar(store: try system.resolve(library.path)).damaged
+        let folder = StoreRecords(store: try system.resolve(library.path)).damaged
         guard try system.exists(folder) else { return [] }
         return try system.files(below: folder).sorted().map { try system.read(Path.join(folder, $0)) }
     }
@@ -127,7 +127,7 @@ struct DamagedSideFileTests {
         let messages = Messages()
         var observer = MigrationObserver.none
         observer.onProgress = { if let text = $0.message { messages.texts.append(text) } }
-        var migration = Migration(from: "1", to: "1") { _ in }
+        var migration = Pass(from: "1", to: "1")
         migration.script = StoreScript(statements: [])
         _ = try Migrator().rehearse(migration, on: library.path, observer)
         #expect(messages.texts.contains { $0.hasPrefix("The \(suffix) next to the store is damaged") })
@@ -151,7 +151,7 @@ struct DamagedSideFileTests {
             mode: "DELETE", "BEGIN IMMEDIATE; UPDATE ZBOOK SET ZTITLE = hex(randomblob(900)); SELECT count(*) FROM ZTAG"
         )
         _ = try damage(library.path + "-journal", at: 0)
-        let sidecar = Sidecar(store: try POSIXSystem().resolve(library.path))
+        let sidecar = StoreRecords(store: try POSIXSystem().resolve(library.path))
         try sidecar.make(POSIXSystem())
         #expect(try DamagedSideFiles(sidecar, Vanishing()).keep(isAlone: true) == nil)
         #expect(!FileManager.default.fileExists(atPath: sidecar.damaged))
@@ -161,7 +161,7 @@ struct DamagedSideFileTests {
         let library = try store(mode: "WAL", "UPDATE ZBOOK SET ZTITLE = 'of the log'")
         let log = try damage(library.path + "-wal", at: 0)
         try POSIXSystem().write([UInt8](repeating: 0x5A, count: 900), to: library.path + "-journal")
-        let sidecar = Sidecar(store: try POSIXSystem().resolve(library.path))
+        let sidecar = StoreRecords(store: try POSIXSystem().resolve(library.path))
         try sidecar.make(POSIXSystem())
         #expect(try DamagedSideFiles(sidecar, Vanishing()).keep(isAlone: true)?.isNew == true)
         #expect(try kept(library) == [log])

@@ -253,7 +253,7 @@ struct DowngradeTests {
         try POSIXSystem().append([0], to: try #require(second.backup).store)
         #expect(try earlier().map(\.backup) == [nil])
         // Without a history nothing is known.
-        try POSIXSystem().remove(Sidecar(store: try POSIXSystem().resolve(fixture.store)).runs)
+        try POSIXSystem().remove(StoreRecords(store: try POSIXSystem().resolve(fixture.store)).runs)
         #expect(try !StoreDowngrade(fixture.store, versions: versions, to: "1").isWayForwardKnown)
     }
 }

@@ -44,7 +44,7 @@ struct FullDiskTests {
         #expect(error?.code == .insufficientStorage, "\(String(describing: error))")
     }
 
-    private static func migration(_ store: String) throws -> Migration {
+    private static func migration(_ store: String) throws -> Pass {
         try #require(try PreparedMigration(store, versions: try KillableVersions.make()).migration())
     }
 
@@ -120,7 +120,7 @@ struct FullDiskTests {
             options: MigrationOptions(retention: RetentionPolicy(minimumCount: 1)))
         let plain = #expect(throws: MigrationError.self) { try migrator.run(try Self.migration(store), on: store) }
         #expect(plain?.code == .insufficientStorage && plain?.remedy.contains(" more") == true)
-        let (_, made) = try migrator.makingRoom(for: store) { try $0.run(try Self.migration(store), on: store) }
+        let (_, made) = try migrator.freeingSpace(for: store) { try $0.run(try Self.migration(store), on: store) }
         #expect(made.pruned == [backups[0].name])
         #expect(try Self.state(store).hasSuffix("\n1\n"))
         // Only then is there a newer one that is good, and the other expires too.
@@ -143,14 +143,14 @@ struct FullDiskTests {
             return Int64(try #require(AnnouncedRoom.bytes(after: "needs", in: error?.message ?? "")))
         }
         let tight = Tight(available: (try need(true) + need(false)) / 2)
-        let (outcome, made) = try Migrator(system: tight).makingRoom(for: fixture.store) {
+        let (outcome, made) = try Migrator(system: tight).freeingSpace(for: fixture.store) {
             try $0.run(try Self.migration(fixture.store), on: fixture.store)
         }
         #expect(made.isFrugal && outcome.backup == nil)
         #expect(try Self.state(fixture.store).hasSuffix("\n1\n"))
         let other = try EngineFixture(killable: 3_000, isWAL: false)
         let none = #expect(throws: MigrationError.self) {
-            try Migrator(system: Tight(available: 100_000)).makingRoom(for: other.store) {
+            try Migrator(system: Tight(available: 100_000)).freeingSpace(for: other.store) {
                 try $0.run(try Self.migration(other.store), on: other.store)
             }
         }

@@ -11,9 +11,9 @@ import Testing
 struct HostileSidecarTests {
     private let system = POSIXSystem()
 
-    private func fixture() throws -> (EngineFixture, Sidecar) {
+    private func fixture() throws -> (EngineFixture, StoreRecords) {
         let fixture = try EngineFixture(killable: 20, isWAL: false)
-        let sidecar = Sidecar(store: try POSIXSystem().resolve(fixture.store))
+        let sidecar = StoreRecords(store: try POSIXSystem().resolve(fixture.store))
         try sidecar.make(system)
         return (fixture, sidecar)
     }
@@ -47,7 +47,7 @@ struct HostileSidecarTests {
     func `a history that was cut off takes the next run`(history: String) throws {
         let (fixture, sidecar) = try fixture()
         try system.write(Array(history.utf8), to: sidecar.runs)
-        let outcome = try Migrator().run(Migration(from: "1", to: "2"), on: fixture.store)
+        let outcome = try Migrator().run(Pass(from: "1", to: "2"), on: fixture.store)
         #expect(try RunHistory(sidecar).records().map(\.run) == [outcome.run])
     }
 

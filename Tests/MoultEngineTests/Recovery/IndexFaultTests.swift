@@ -74,9 +74,9 @@ struct IndexFaultTests {
         for isRehearsed in [true, false] {
             let error = #expect(throws: MigrationError.self) {
                 if isRehearsed {
-                    _ = try Migrator().rehearse(Migration(), on: library.path)
+                    _ = try Migrator().rehearse(Pass(), on: library.path)
                 } else {
-                    _ = try Migrator().run(Migration(), on: library.path)
+                    _ = try Migrator().run(Pass(), on: library.path)
                 }
             }
             #expect(error?.code == .storeCorrupted && error?.place.hasSuffix("/Library.sqlite") == true)
@@ -87,7 +87,7 @@ struct IndexFaultTests {
         #expect(try library.hash() == before)
         #expect(try Migrator().backups(of: library.path).list().isEmpty)
         _ = try repair(library)
-        _ = try Migrator().run(Migration(), on: library.path)
+        _ = try Migrator().run(Pass(), on: library.path)
         // The backup of the repair has the index as it was, and can be put back.
         for backup in try Migrator().backups(of: library.path).list() {
             try Migrator().backups(of: library.path).verify(backup)
@@ -104,7 +104,7 @@ struct IndexFaultTests {
         let before = try POSIXSystem().read(library.path)
         let errors = [
             #expect(throws: MigrationError.self) { try StoreRepair(library.path, at: library.version) },
-            #expect(throws: MigrationError.self) { try Migrator().run(Migration(), on: library.path) },
+            #expect(throws: MigrationError.self) { try Migrator().run(Pass(), on: library.path) },
         ]
         for error in errors {
             #expect(error?.code == .storeCorrupted && error?.message.contains("ZTAG has lost rows") == true)
@@ -173,9 +173,8 @@ struct IndexFaultTests {
         let index = try #require(library.layout.indexes.first { $0.table == "ZBOOK" && $0.sql.contains("(ZSHELF)") })
             .name
         try write("UPDATE ZBOOK SET ZSHELF = (ZSHELF % 5) + 1 WHERE Z_PK < 20", without: index, library)
-        var migration = Migration(from: "1", to: "1") { _ in
-            throw MigrationError(.verificationFailed, "Links are gone.", remedy: "")
-        }
+        let check = ClosureCheck { _ in throw MigrationError(.verificationFailed, "Links are gone.", remedy: "") }
+        var migration = Pass(from: "1", to: "1", preconditions: [check])
         migration.script = StoreScript(statements: [])
         let error = #expect(throws: MigrationError.self) { try Migrator().run(migration, on: library.path) }
         #expect(error?.code == .storeCorrupted && error?.message.contains(index) == true)

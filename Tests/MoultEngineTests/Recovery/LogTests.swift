@@ -9,7 +9,7 @@ import Testing
 struct LogTests {
     @Test func `a name with control characters does not steer the terminal of who reads the log`() throws {
         let fixture = try EngineFixture(rows: 1)
-        let sidecar = Sidecar(store: try POSIXSystem().resolve(fixture.store))
+        let sidecar = StoreRecords(store: try POSIXSystem().resolve(fixture.store))
         try sidecar.make(POSIXSystem())
         let name = "Item\u{1B}[2J\u{9B}31m\u{202E}\r\nnext"
         MigrationLog(sidecar).append("Values of \(name) are deleted.")

@@ -47,8 +47,8 @@ struct NamedBackupTests {
         }
     }
 
-    private static func change(inPlace: Bool) -> Migration {
-        Migration(
+    private static func change(inPlace: Bool) -> Pass {
+        Pass(
             StoreScript(
                 statements: [
                     .init(
@@ -60,7 +60,7 @@ struct NamedBackupTests {
     }
 
     private func expectNamed(_ store: String, _ note: String) throws {
-        let sidecar = Sidecar(store: try POSIXSystem().resolve(store))
+        let sidecar = StoreRecords(store: try POSIXSystem().resolve(store))
         let named = Set(try RunHistory(sidecar).records().compactMap(\.backup))
         let made = Set(try BackupFolder(sidecar.backups).list().map(\.name))
         #expect(made.isSubset(of: named), "\(note): \(made) \(named)")

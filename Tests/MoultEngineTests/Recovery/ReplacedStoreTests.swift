@@ -101,7 +101,7 @@ struct ReplacedStoreTests {
     @Test func `a store that was made in the place of a lost one is not taken for the restored one`() throws {
         let fixture = try EngineFixture()
         let backup = try Migrator().backUp(fixture.store, version: "1")
-        let sidecar = Sidecar(store: try system.resolve(fixture.store))
+        let sidecar = StoreRecords(store: try system.resolve(fixture.store))
         try system.remove(fixture.store)
         // A restore that died before it gave the store its name.
         var journal = Journal(
@@ -143,7 +143,7 @@ struct ReplacedStoreTests {
 
     @Test func `a cancelled run is no death`() throws {
         let fixture = try EngineFixture()
-        let sidecar = Sidecar(store: try system.resolve(fixture.store))
+        let sidecar = StoreRecords(store: try system.resolve(fixture.store))
         try sidecar.make(system)
         for result in [StoreRun.Result.undone, .cancelled, .cancelled, .cancelled, .undone] {
             try RunHistory(sidecar).append(

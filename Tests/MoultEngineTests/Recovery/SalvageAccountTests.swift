@@ -160,7 +160,7 @@ struct SalvageAccountTests {
         ]
         for damaged in damages {
             try POSIXSystem().write(damaged, to: files[1])
-            for path in [report.store, Sidecar.aside(of: report.store)] { try POSIXSystem().remove(path) }
+            for path in [report.store, StoreRecords.aside(of: report.store)] { try POSIXSystem().remove(path) }
             let unplayed = try salvage(library)
             #expect(!unplayed.isEverythingRead && unplayed.notes.contains { $0.contains("journal") })
         }
@@ -224,11 +224,11 @@ struct SalvageAccountTests {
         let other = try SQLiteProcess(library.path)
         let new = library.folder.path + "/new.sqlite"
         let system = OtherSystem(processIdentifier: other.identifier)
-        try system.makeFolder(UnfinishedPath.make(for: new, system))
+        try system.makeFolder(StagedPath.make(for: new, system))
         let error = #expect(throws: MigrationError.self) { try salvage(library) }
         #expect(error?.code == .locked && error?.message.contains("\(other.identifier)") == true)
         let archive = library.folder.path + "/bundle.tar"
-        try system.makeFile(UnfinishedPath.make(for: archive, system), .own)
+        try system.makeFile(StagedPath.make(for: archive, system), .own)
         #expect(throws: MigrationError.self) { try TapeArchive.Writer(archive, POSIXSystem()) }
         other.end()
         #expect(try salvage(library).isWhole)
@@ -258,11 +258,11 @@ struct SalvageAccountTests {
             _ = try? StoreSalvage(narrower, system: system).run(library.path, into: new)
             if FileManager.default.fileExists(atPath: new) {
                 #expect(try SQLiteShell.run(new, "SELECT count(*) FROM ZLOAN; PRAGMA integrity_check") == "50\nok\n")
-                #expect(FileManager.default.fileExists(atPath: Sidecar.aside(of: new)))
+                #expect(FileManager.default.fileExists(atPath: StoreRecords.aside(of: new)))
             } else {
-                #expect(!FileManager.default.fileExists(atPath: Sidecar.aside(of: new)), "call \(call)")
+                #expect(!FileManager.default.fileExists(atPath: StoreRecords.aside(of: new)), "call \(call)")
             }
-            for path in [new, Sidecar.aside(of: new)] { try POSIXSystem().remove(path) }
+            for path in [new, StoreRecords.aside(of: new)] { try POSIXSystem().remove(path) }
             guard system.hasFailed else { break }
         }
     }

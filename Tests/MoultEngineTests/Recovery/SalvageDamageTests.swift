@@ -53,7 +53,7 @@ struct SalvageDamageTests {
                 (read, lost, trials) = (read + judgement.read, lost + judgement.lost, trials + 1)
                 aside += judgement.aside
                 surplus = max(surplus, judgement.surplus)
-                for path in [damaged, new, Sidecar.aside(of: new)] { try POSIXSystem().remove(path) }
+                for path in [damaged, new, StoreRecords.aside(of: new)] { try POSIXSystem().remove(path) }
             }
         }
         print(

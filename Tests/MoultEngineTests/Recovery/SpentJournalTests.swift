@@ -20,14 +20,14 @@ import Testing
 
     @Test func `the next run removes that of the last run, also where nothing else is left to do`() throws {
         let fixture = try EngineFixture()
-        _ = try Migrator().run(Migration(), on: fixture.store)
+        _ = try Migrator().run(Pass(), on: fixture.store)
         let journal = try Self.leaveJournal(fixture)
-        let sidecar = Sidecar(store: try POSIXSystem().resolve(fixture.store))
+        let sidecar = StoreRecords(store: try POSIXSystem().resolve(fixture.store))
         let ended = try #require(try RunHistory(sidecar).records().last?.endTime)
         let date = try Date.ISO8601FormatStyle().parse(ended)
         try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: journal)
         let before = try fixture.logicalHash()
-        #expect(try Migrator().healed(fixture.store) == .nothing)
+        #expect(try Migrator().recoverIfNeeded(fixture.store) == .nothing)
         #expect(!FileManager.default.fileExists(atPath: journal))
         #expect(try fixture.logicalHash() == before)
         #expect(try fixture.shell("PRAGMA integrity_check") == "ok\n")
@@ -36,9 +36,9 @@ import Testing
     @Test func `one that is not of the last run stays`() throws {
         let fixture = try EngineFixture()
         let journal = try Self.leaveJournal(fixture)
-        #expect(try Migrator().healed(fixture.store) == .nothing)
+        #expect(try Migrator().recoverIfNeeded(fixture.store) == .nothing)
         #expect(FileManager.default.fileExists(atPath: journal))
-        _ = try Migrator().run(Migration(), on: fixture.store)
+        _ = try Migrator().run(Pass(), on: fixture.store)
         // Its time is that of the app's transaction, after the run.
         sleep(1)
         _ = try Self.leaveJournal(fixture)
@@ -48,7 +48,7 @@ import Testing
 
     @Test func `a journal that is to be played back is played back by SQLite`() throws {
         let fixture = try EngineFixture()
-        _ = try Migrator().run(Migration(), on: fixture.store)
+        _ = try Migrator().run(Pass(), on: fixture.store)
         let before = try fixture.logicalHash()
         let writer = try SQLiteProcess(fixture.store)
         _ = try writer.run("PRAGMA cache_size = 1; BEGIN; UPDATE ZITEM SET ZNAME = 'lost', ZDATA = zeroblob(900)")
@@ -56,7 +56,7 @@ import Testing
         let journal = fixture.store + "-journal"
         try #require(FileManager.default.contents(atPath: journal)?.first == 0xd9)
         #expect(try !Migrator().hasLeftovers(fixture.store))
-        _ = try Migrator().run(Migration(), on: fixture.store)
+        _ = try Migrator().run(Pass(), on: fixture.store)
         #expect(!FileManager.default.fileExists(atPath: journal))
         #expect(try fixture.logicalHash() == before)
     }

@@ -66,7 +66,7 @@ struct StoreDiagnosisTests {
 
     @Test func `runs that come to nothing again and again are noticed`() throws {
         let fixture = try EngineFixture(killable: 20, isWAL: false)
-        let sidecar = Sidecar(store: try POSIXSystem().resolve(fixture.store))
+        let sidecar = StoreRecords(store: try POSIXSystem().resolve(fixture.store))
         try sidecar.make(POSIXSystem())
         let history = RunHistory(sidecar)
         func record(_ result: StoreRun.Result) throws {
@@ -88,7 +88,7 @@ struct StoreDiagnosisTests {
         let library = try LibraryStore()
         try library.shell(
             "UPDATE ZBOOK SET ZTITLE = 'my secret diary' WHERE Z_PK = 3; DELETE FROM ZSHELF WHERE Z_PK = 2")
-        let sidecar = Sidecar(store: try POSIXSystem().resolve(library.path))
+        let sidecar = StoreRecords(store: try POSIXSystem().resolve(library.path))
         let repair = try StoreRepair(library.path, at: library.version)
         _ = try Migrator().run(try #require(repair.migration), on: library.path)
         MigrationLog(sidecar).append("A title was \"my secret diary\".")

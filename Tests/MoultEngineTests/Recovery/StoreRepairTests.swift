@@ -109,7 +109,7 @@ struct StoreRepairTests {
                 "SELECT (SELECT count(*) FROM ZBOOK), (SELECT count(*) FROM ZLOAN), (SELECT count(*) FROM Z_1TAGS)")
                 == "90|40|90")
         #expect(try library.line("SELECT count(*) FROM ZCOVER WHERE ZBOOK IS NULL") == "10")
-        let quarantine = Quarantine(Sidecar(store: try POSIXSystem().resolve(library.path)))
+        let quarantine = Quarantine(StoreRecords(store: try POSIXSystem().resolve(library.path)))
         var kept: [String: [Int64]] = [:]
         try quarantine.forEachEntry { kept[$0.object.entity, default: []].append($0.object.key) }
         #expect(

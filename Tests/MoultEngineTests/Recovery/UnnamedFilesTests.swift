@@ -178,7 +178,7 @@ struct UnnamedFilesTests {
         var journal = Journal(
             run: "20260101T000000Z-1", operation: .migrate, state: .committing, from: "1", to: "2",
             startedAt: "2026-01-01T00:00:00Z", schemaVersion: 0, oldChecksum: "", newChecksum: nil, backup: nil,
-            backups: Sidecar(store: resolved).backups, newExternalFiles: [])
+            backups: StoreRecords(store: resolved).backups, newExternalFiles: [])
         journal.droppedFiles = files
         let lock = try StoreLock(resolved, system)
         defer { lock.release() }
@@ -263,7 +263,7 @@ struct UnnamedFilesTests {
         let before = files
         let stray = try #require(try plant(1).first)
         try "\(stray)\n".write(toFile: list, atomically: true, encoding: .utf8)
-        _ = try Migrator().run(Migration(from: "1", to: "1"), on: store)
+        _ = try Migrator().run(Pass(from: "1", to: "1"), on: store)
         #expect(files == before && !FileManager.default.fileExists(atPath: list))
     }
 

@@ -16,7 +16,7 @@ struct UnreadableRecordTests {
     init() throws { fixture = try EngineFixture() }
 
     private func run() throws -> StoreBackup {
-        try #require(try Migrator().run(Migration(from: "1", to: "1"), on: fixture.store).backup)
+        try #require(try Migrator().run(Pass(from: "1", to: "1"), on: fixture.store).backup)
     }
 
     private func cut(_ path: String, by count: Int) throws {

@@ -18,7 +18,7 @@ struct QuarantineCrashTests {
         var ends: [String] = []
         for moment in moments.folders {
             let store = moment.path + "/Forum.sqlite"
-            let sidecar = Sidecar(store: store)
+            let sidecar = StoreRecords(store: store)
             // Nobody sees the objects of a run before it is known what became of it.
             let isKept =
                 try FileManager.default.fileExists(atPath: sidecar.quarantine)
@@ -38,7 +38,7 @@ struct QuarantineCrashTests {
             ])
     }
 
-    private func count(_ sidecar: Sidecar) throws -> Int {
+    private func count(_ sidecar: StoreRecords) throws -> Int {
         var count = 0
         try Quarantine(sidecar).forEachEntry { _ in count += 1 }
         return count

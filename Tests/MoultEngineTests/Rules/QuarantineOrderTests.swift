@@ -139,7 +139,7 @@ struct QuarantineOrderTests {
 
     @Test func `a link that leads elsewhere by now is told, and stays`() throws {
         try quarantine("Song", "title IN {'Song 0', 'Song 3'}")
-        let kept = try #require(try Quarantine(Sidecar(store: store)).entry(1))
+        let kept = try #require(try Quarantine(StoreRecords(store: store)).entry(1))
         let shown = try kept.lines(style: .plain).joined(separator: "\n")
         #expect(shown.contains(" by current") && shown.contains(" by queue"), "\(shown)")
         // Player 0 has another song now.

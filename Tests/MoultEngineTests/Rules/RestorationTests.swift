@@ -16,7 +16,7 @@ private final class LookingSystem: ForwardingSystem {
         try real.synchronise(path)
         guard path.hasSuffix(".moult/quarantine.sqlite") else { return }
         var count = 0
-        try Quarantine(Sidecar(store: String(path.dropLast(".moult/quarantine.sqlite".count)))).forEachEntry { _ in
+        try Quarantine(StoreRecords(store: String(path.dropLast(".moult/quarantine.sqlite".count)))).forEachEntry { _ in
             count += 1
         }
         counts.withLock { $0.append(count) }
@@ -57,7 +57,7 @@ private final class LookingSystem: ForwardingSystem {
     @Test func `a quarantine that another process writes to names that process`() throws {
         let forum = try BrokenForum.closed(BrokenForum.smallRows)
         _ = try Self.quarantine(forum, Self.homeless)
-        let sidecar = Sidecar(store: forum.path)
+        let sidecar = StoreRecords(store: forum.path)
         let writer = try SQLiteProcess(sidecar.quarantine)
         defer { writer.end() }
         try writer.run("BEGIN EXCLUSIVE;")
@@ -72,7 +72,7 @@ private final class LookingSystem: ForwardingSystem {
         let forum = try BrokenForum.closed(BrokenForum.smallRows)
         _ = try Self.quarantine(forum, Self.homeless)
         let before = try Self.contents(forum)
-        let reader = try SQLiteProcess(Sidecar(store: forum.path).quarantine)
+        let reader = try SQLiteProcess(StoreRecords(store: forum.path).quarantine)
         defer { reader.end() }
         try reader.run("BEGIN; SELECT count(*) FROM quarantine;")
         let error = #expect(throws: MigrationError.self) { try Self.restore(forum) }
@@ -242,7 +242,7 @@ private final class LookingSystem: ForwardingSystem {
         func hash(_ store: String) throws -> String { try SharedSQLiteShell.run(store, ".sha3sum --schema") }
         func listed(_ store: String) throws -> Int {
             var count = 0
-            try Quarantine(Sidecar(store: store)).forEachEntry { _ in count += 1 }
+            try Quarantine(StoreRecords(store: store)).forEachEntry { _ in count += 1 }
             return count
         }
         let (old, done) = (try copy("old"), try copy("done"))

@@ -30,7 +30,7 @@ extension BrokenForum {
         return forum
     }
 
-    var sidecar: Sidecar { Sidecar(store: path) }
+    var sidecar: StoreRecords { StoreRecords(store: path) }
 
     func quarantined() throws -> [QuarantineEntry] {
         var entries: [QuarantineEntry] = []

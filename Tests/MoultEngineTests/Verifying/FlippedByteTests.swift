@@ -66,7 +66,7 @@ extension FlippedByteTests {
     @Test func `a file of external data that is copied or written wrong is noticed before the work is done`() throws {
         let fixture = try EngineFixture()
         let before = try fixture.logicalHash()
-        var migration = Migration(from: "1", to: "1")
+        var migration = Pass(from: "1", to: "1")
         migration.newExternalFiles = [.init(name: "A", contents: Array(repeating: 7, count: 200_000))]
         let written = #expect(throws: MigrationError.self) {
             try Migrator(system: FlippingFiles(flipsCopies: false)).run(migration, on: fixture.store)

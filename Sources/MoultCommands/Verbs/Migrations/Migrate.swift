@@ -178,11 +178,11 @@ struct ProfiledRun {
         profile.end(at: system.monotonicNanoseconds)
         for line in profile.lines(style: console.errors.style) { console.say(line) }
         do {
-            let part = try UnfinishedPath.begin(path, system)
+            let part = try StagedPath.begin(path, system)
             defer { _ = try? system.remove(part) }
             try system.write(Array((profile.trace.compact + "\n").utf8), to: part, .like(store))
             try system.synchronise(part)
-            try UnfinishedPath.end(part, as: path, system)
+            try StagedPath.end(part, as: path, system)
             return true
         } catch {
             let reason = (error as? MigrationError)?.message ?? "\(error)"
@@ -230,7 +230,7 @@ extension Verb {
         guard !(invocation[one] && budget != nil) else {
             throw invocation.wrong("--one and --budget exclude each other.")
         }
-        let limit = budget.map(DeferredLimit.seconds) ?? (invocation[one] ? .one : .all)
+        let limit = budget.map(CallLimit.seconds) ?? (invocation[one] ? .one : .all)
         let report = try ProgressDisplay.during(console) { try keeper.finish(limit, $0) }
         console.print(report.document) { report.lines(style: $0) }
         return .done

@@ -123,12 +123,12 @@ struct DeferredLowering {
     /// For each ALTER TABLE SQLite parses the text of every object of the catalogue again: with thousands of entities
     /// that takes minutes, and the migration on a copy, which makes tables anew, takes seconds.
     func slowness(bytes: Int64) -> String? {
-        let altering = statements.map(\.secondsForEachObject).filter { $0 > 0 }
+        let altering = statements.map { CostModel.parsing(for: $0.kind) }.filter { $0 > 0 }
         let objects = lowering.catalogue.entries.count
         let seconds = altering.reduce(0, +) * Double(objects)
         let rows = lowering.rowCounts.values.reduce(0.0) { $0 + Double($1) }
-        let whole = Double(objects) * 1e-3 + rows * 5e-6 + Double(bytes) * 17e-9
-        guard !isUndoing, seconds > max(whole, 1) else { return nil }
+        let whole = CostModel.rebuilding(objects: objects, rows: rows, bytes: bytes)
+        guard !isUndoing, seconds > whole else { return nil }
         return "the store has \(objects) tables and indexes, which SQLite reads again for each of "
             + "\(altering.count) changes: all at once takes less time"
     }

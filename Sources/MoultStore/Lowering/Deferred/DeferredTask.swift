@@ -55,25 +55,6 @@ package struct DeferredTask: Sendable, Hashable {
         case .makeIndex: "Create the index \(name)."
         }
     }
-
-    /// About how long it takes at most, and so how long it cannot be interrupted without losing what it has done.
-    ///
-    /// Calibrated on two slow cores; a row of a table that is made anew is written, compared, and left out once, and each
-    /// of its indexes is sorted again.
-    package var seconds: Double {
-        let bytes = Double(bytes ?? rows * 100)
-        return switch kind {
-        case .dropTable, .dropIndex: 0.001 + bytes * 3e-9
-        case .rebuildTable: 0.002 + aside + Double(rows) * (1.5e-6 + Double(indexes) * 0.6e-6) + bytes * 12e-9
-        case .makeIndex: 0.001 + Double(rows) * 1.2e-6
-        }
-    }
-
-    /// About how long it takes to copy the rows once more, to compare them and to leave them out.
-    var secondsOfCopy: Double { Double(rows) * 2.5e-6 + Double(bytes ?? rows * 100) * 12e-9 }
-
-    /// About how long it takes to rename a table: SQLite parses the text of every object for it.
-    static func secondsOfRename(in catalogue: Catalogue) -> Double { Double(catalogue.entries.count) * 50e-6 }
 }
 
 extension [DeferredTask] {

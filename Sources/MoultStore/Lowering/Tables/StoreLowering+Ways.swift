@@ -153,10 +153,10 @@ extension StoreLowering {
             let alter = alter(change)
             return alter.before + alter.after
         }
-        let objects = Double(catalogue.entries.count)
-        let seconds = statements.reduce(0) { $0 + $1.secondsForEachObject } * objects
+        let objects = catalogue.entries.count
+        let seconds = statements.reduce(0) { $0 + CostModel.parsing(for: $1.kind) } * Double(objects)
         let rows = rowCounts.values.reduce(0.0) { $0 + Double($1) }
-        guard seconds > max(objects * 1e-3 + rows * 5e-6, 1) else { return self }
+        guard seconds > CostModel.rebuilding(objects: objects, rows: rows) else { return self }
         var lowering = self
         lowering.alterations = statements.count
         return lowering

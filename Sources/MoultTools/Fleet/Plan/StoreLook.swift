@@ -43,7 +43,7 @@ package final class StoreLook: Sendable {
             size: min(logs.reduce(status.size, &+), FleetEntry.most), counter: 0, uuid: "", version: "",
             state: .unreadable, rows: 0,
             estimate: 0, shard: 0, findings: [])
-        entry.estimate = FleetEstimate.seconds(bytes: entry.size)
+        entry.estimate = CostModel.store(bytes: entry.size)
         if header.count >= 28 { entry.counter = header[24..<28].reduce(0) { $0 << 8 | Int64($1) } }
         if status.links > 1 {
             entry.note(
@@ -132,9 +132,4 @@ extension StoreLook.Recognised {
 
 extension FleetEntry {
     mutating func note(_ code: String, _ message: String) { findings.append(Note(code: code, message: message)) }
-}
-
-/// About how long the work on a store takes: what it takes whatever the size, and for each byte.
-package enum FleetEstimate {
-    package static func seconds(bytes: Int64) -> Double { 0.03 + Double(bytes) * 1.5e-8 }
 }

@@ -5,7 +5,7 @@ import MoultObjects
 import MoultPlan
 
 /// Checks of a store's surroundings before anything is changed.
-package enum Preflight {
+package enum StorePrecheck {
     /// - Throws: `hardLinked`, `readOnly`.
     package static func checkFile(_ store: String, _ system: any System) throws {
         guard let status = try system.status(of: store) else {
@@ -59,11 +59,11 @@ extension [RegisteredStage] {
 
 /// The limit on how often a migration may die before it is not begun by itself any more: an app that is killed while it
 /// migrates, at each launch, would never get further.
-package enum Attempts {
+package enum CrashLoopGuard {
     /// - Parameters:
     ///   - limit: how many runs from the one version to the other may have died, one after the other.
     /// - Throws: `tooManyAttempts` with their number.
-    static func check(_ migration: Migration, _ sidecar: Sidecar, limit: Int, _ system: any System) throws {
+    static func check(_ migration: Pass, _ sidecar: StoreRecords, limit: Int, _ system: any System) throws {
         let last = try dead(from: migration.from, to: migration.to, migration.operation, sidecar, system)
         guard last.count >= limit, let newest = last.first else { return }
         // What is in use already is no advice.
@@ -80,13 +80,13 @@ package enum Attempts {
     /// Returns the number of runs that have died in succession, counted from the last. One that was cancelled is
     /// neither a death nor a success.
     package static func deaths(
-        from: String, to: String, _ operation: Journal.Operation, _ sidecar: Sidecar, _ system: any System
+        from: String, to: String, _ operation: Journal.Operation, _ sidecar: StoreRecords, _ system: any System
     ) throws -> Int {
         try dead(from: from, to: to, operation, sidecar, system).count
     }
 
     private static func dead(
-        from: String, to: String, _ operation: Journal.Operation, _ sidecar: Sidecar, _ system: any System
+        from: String, to: String, _ operation: Journal.Operation, _ sidecar: StoreRecords, _ system: any System
     ) throws -> [StoreRun] {
         let own = try RunHistory(sidecar, system).records().reversed().filter { $0.result != .cancelled }
         return Array(

@@ -6,7 +6,7 @@ import MoultStore
 ///
 /// Beside an archive or a folder of a person's own there is no lock. The name itself says which process makes it, by
 /// its number and its start, so that the files of a dead process differ from those of a living one.
-package enum UnfinishedPath {
+package enum StagedPath {
     static let suffix = ".part"
 
     package static func make(for path: String, _ system: any System) -> String {
@@ -157,7 +157,7 @@ package enum UnfinishedPath {
 ///
 /// What belongs to a store gets its name before the store does: until then nothing looks like one. A mark in the folder
 /// says what has been moved, so that a later run removes what a process left that died in between.
-package struct UnfinishedStore {
+package struct StagedStore {
     /// The path that the store will have.
     package let path: String
     /// The folder in which it is made.
@@ -176,8 +176,8 @@ package struct UnfinishedStore {
 
     /// The files and folders that get their names before the store.
     private var companions: [(from: String, to: String)] {
-        let sidecar = Sidecar(store: path)
-        return [(support, sidecar.support), (aside, Sidecar.aside(of: path)), (records, sidecar.folder)]
+        let sidecar = StoreRecords(store: path)
+        return [(support, sidecar.support), (aside, StoreRecords.aside(of: path)), (records, sidecar.folder)]
     }
 
     private init(path: String, folder: String, _ system: any System) {
@@ -193,15 +193,15 @@ package struct UnfinishedStore {
     package init(at path: String, taking places: [String], apartFrom store: String? = nil, _ system: any System) throws
     {
         try Self.removeAbandoned(path, system)
-        try UnfinishedPath.checkUncontended(path, system)
+        try StagedPath.checkUncontended(path, system)
         try system.checkNewPath(path, isStore: true, apartFrom: store)
         try Self.check(places, path, system)
-        self.init(path: path, folder: UnfinishedPath.make(for: path, system), system)
+        self.init(path: path, folder: StagedPath.make(for: path, system), system)
         try system.makeFolder(folder)
     }
 
     private static func check(_ places: [String], _ path: String, _ system: any System) throws {
-        let databases = [path, Sidecar.aside(of: path)]
+        let databases = [path, StoreRecords.aside(of: path)]
         for place in places { try system.checkNewPath(place, isStore: databases.contains(place)) }
     }
 
@@ -260,9 +260,9 @@ package struct UnfinishedStore {
     /// - Returns: whether there was anything.
     @discardableResult
     package static func removeAbandoned(_ path: String, _ system: any System) throws -> Bool {
-        let abandoned = try UnfinishedPath.abandoned(for: path, system)
+        let abandoned = try StagedPath.abandoned(for: path, system)
         for folder in abandoned {
-            try UnfinishedStore(path: path, folder: folder, system).removeMoved()
+            try StagedStore(path: path, folder: folder, system).removeMoved()
             try system.removeTree(folder)
         }
         return !abandoned.isEmpty
@@ -280,7 +280,7 @@ extension StoreMaker {
     package func makeWhole<Result>(
         at path: String, on system: any System = POSIXSystem(), fill: (String) throws -> Result
     ) throws -> Result {
-        let unfinished = try UnfinishedStore(at: path, taking: [path], system)
+        let unfinished = try StagedStore(at: path, taking: [path], system)
         defer { unfinished.remove() }
         try make(at: unfinished.new, on: system)
         let result = try fill(unfinished.new)
@@ -291,7 +291,7 @@ extension StoreMaker {
     }
 
     /// To where it is installed from; into a folder that a store of the same name has left, file by file.
-    private func moveExternalData(of unfinished: UnfinishedStore, _ system: any System) throws {
+    private func moveExternalData(of unfinished: StagedStore, _ system: any System) throws {
         let (made, own) = (ExternalStorage(store: unfinished.new), ExternalStorage(store: unfinished.path))
         guard try system.exists(made.folder) else { return }
         let names = try system.list(made.folder)

@@ -5,8 +5,8 @@ import MoultStore
 import MoultVerify
 
 /// One run on one store, from the lock that is held to the entry in the history.
-final class MigrationRun {
-    let migration: Migration
+final class Executor {
+    let migration: Pass
     let lock: StoreLock
     let options: MigrationOptions
     let system: any System
@@ -27,26 +27,28 @@ final class MigrationRun {
     var bytes: Int64 = 0
     /// Of the scripts that have run.
     var rows: Int64 = 0
+    /// The backup that is discarded if the run fails; nil if none was made, or the next call needs it.
+    var draft: BackupFolder.Draft?
     /// The room that the run has made sure of.
     private var space = SpaceRequirement(parts: [])
-    let trail: StepTrail
+    let trail: StepUndoLog
     /// Files of external data that code has written, next to the working copy.
     var stagedFiles: [String] = []
     /// Objects that this run has put into the quarantine.
     var quarantined: Int64 = 0
     /// For a run that has to end in time.
-    let pace: MigrationPace?
+    let pace: CallBudget?
     /// Whether whoever watches wants it to end.
     let isAskedToEnd: @Sendable () -> Bool
 
-    var sidecar: Sidecar { lock.sidecar }
+    var sidecar: StoreRecords { lock.sidecar }
     var work: String { sidecar.work(identifier) }
     var log: MigrationLog { MigrationLog(sidecar, system) }
     var runner: ScriptRunner { ScriptRunner(script: migration.script, observer: observer, system: system) }
 
     init(
-        _ migration: Migration, _ lock: StoreLock, _ recovery: RecoveryOutcome, _ options: MigrationOptions,
-        _ system: any System, _ observer: MigrationObserver, within budget: MigrationBudget? = nil
+        _ migration: Pass, _ lock: StoreLock, _ recovery: RecoveryOutcome, _ options: MigrationOptions,
+        _ system: any System, _ observer: MigrationObserver, within budget: CallStart? = nil
     ) throws {
         self.migration = migration
         self.lock = lock
@@ -54,7 +56,7 @@ final class MigrationRun {
         self.options = options
         self.system = system
         isAskedToEnd = observer.isCancelled
-        trail = StepTrail(store: lock.sidecar.store, system: system)
+        trail = StepUndoLog(store: lock.sidecar.store, system: system)
         backups = BackupFolder(options.backupFolder ?? lock.sidecar.backups, system)
         let checkpoint = budget?.checkpoint
         let begun = checkpoint?.startedAt ?? system.now
@@ -63,10 +65,10 @@ final class MigrationRun {
         before = try StoreState(lock.connection)
         timings = PhaseTimings(after: checkpoint?.timings ?? [], system)
         pace = budget.map { [before] in
-            MigrationPace($0, migration, run: name, startedAt: begun, size: before.size, system)
+            CallBudget($0, migration, run: name, startedAt: begun, size: before.size, system)
         }
         let costs = try migration.script.costs(over: lock.connection)
-        let estimate = RunEstimate(migration, costs, size: before.size)
+        let estimate = Estimate(migration, costs, size: before.size)
         self.observer = observer.withTotalRows(of: migration.script)
             .timed(by: estimate, from: checkpoint?.fraction ?? 0, system).ending(pace)
         journal = Journal(
@@ -79,12 +81,23 @@ final class MigrationRun {
     func perform() throws -> MigrationOutcome {
         do {
             migration.ledger.begin()
-            try migration.precondition(lock.connection)
+            for check in migration.preconditions { try check.check(lock.connection) }
             space = try checkSpace()
             try journal.write(sidecar, system)
             log.append("Run \(identifier): \(migration.operation.sentence(from: migration.from, to: migration.to))")
-            return try finish(try change(), space)
+            let backup: StoreBackup?
+            if let pace {
+                backup =
+                    migration.script.isInPlace
+                    ? try pace.perform(units.whole, changeStore) : try changeInPieces(pace)
+            } else {
+                let isInStore = migration.script.isInPlace || migration.staysInStore && !options.isFrugal
+                backup = isInStore ? try changeStore() : try changeOnCopy(of: makeDraft())
+            }
+            draft = nil
+            return try finish(backup, space)
         } catch {
+            if let draft { backups.discard(draft) }
             let error: any Error = (error as? MigrationError).map(explained) ?? error
             let end = Result { try pace.flatMap { try endOfCall($0, after: error) } }
             // The work is kept for the next call.
@@ -96,28 +109,18 @@ final class MigrationRun {
             throw final
         }
     }
-
-    /// Changes the store, or a copy of it that is then committed; the backup to go back to, nil after a frugal run.
-    private func change() throws -> StoreBackup? {
-        guard let pace else {
-            let isInStore = migration.script.isInPlace || migration.staysInStore && !options.isFrugal
-            return try isInStore ? changeStore() : changeOnCopy()
-        }
-        guard migration.script.isInPlace else { return try changeInPieces(pace) }
-        return try pace.perform(units.whole) { try changeStore() }
-    }
 }
 
-extension MigrationRun {
+extension Executor {
     /// An error as a person reads it: nothing of a statement or a working copy if the run was cancelled.
     private func explained(_ error: MigrationError) -> MigrationError {
         error.code == .cancelled
-            ? Self.cancelled(sidecar.store) : blamingDamage(space.withNumbers(error, system))
+            ? Self.cancelled(sidecar.store) : preferringDamage(space.withNumbers(error, system))
     }
 
     /// Damage of the old store explains what else was found: rows that are found by an index that does not match its table
     /// are not those of the table.
-    private func blamingDamage(_ error: MigrationError) -> MigrationError {
+    private func preferringDamage(_ error: MigrationError) -> MigrationError {
         guard [.verificationFailed, .dataConflict].contains(error.code) else { return error }
         do {
             try lock.connection.checkSoundness(place: sidecar.store)
@@ -136,7 +139,7 @@ extension MigrationRun {
     }
 }
 
-extension MigrationRun {
+extension Executor {
     static func cancelled(_ store: String) -> MigrationError {
         MigrationError(
             .cancelled, "The migration was cancelled. The store is unchanged.", place: store,
@@ -182,7 +185,7 @@ extension MigrationRun {
 
 // MARK: - The end
 
-extension MigrationRun {
+extension Executor {
     /// After the commit nothing may fail any more but the proof of it: what cannot be tidied is logged, and the next run
     /// tidies it.
     ///
@@ -210,7 +213,7 @@ extension MigrationRun {
                     "Run \(identifier): \(Quantity.count(removed, "file")) of external data went with the objects that "
                         + "named \(removed == 1 ? "it" : "them").")
             }
-            try migration.afterCommit?(lock, identifier)
+            try migration.unnamedFiles?.moveAway(lock, identifier)
             try system.removeTree(work)
             try Journal.remove(sidecar, system)
         } catch let error as MigrationError where error.code == .verificationFailed {

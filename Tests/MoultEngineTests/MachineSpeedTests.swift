@@ -6,7 +6,7 @@ import Testing
 
 /// The arithmetic of the time left, on a clock that a test moves.
 @Suite("The time that a run still takes")
-struct RunClockTests {
+struct MachineSpeedTests {
     private struct Sample {
         let fraction: Double
         let time: Double
@@ -24,7 +24,7 @@ struct RunClockTests {
             let sample = Sample(
                 fraction: progress.fraction, time: system.seconds, told: progress.estimatedTimeRemaining)
             told.withLock { $0.append(sample) }
-        }).timed(by: RunEstimate(Self.expected, hasCode: hasCode), system)
+        }).timed(by: Estimate(Self.expected, hasCode: hasCode), system)
         observer.report(.lock, 1)
         for phase in [Phase.backup, .copy, .change, .verify, .commit] {
             let isSilent = phase == .copy || phase == .verify
@@ -75,7 +75,7 @@ struct RunClockTests {
 
     @Test func `a phase that tells nothing of itself comes ever closer to its end and never reaches it`() {
         let system = HandSystem()
-        let clock = RunClock(RunEstimate(Self.expected), system)
+        let clock = MachineSpeed(Estimate(Self.expected), system)
         let parts = Mutex<[Double]>([])
         let begin = MigrationProgress(phase: .verify, fraction: 0.7, rows: 0, totalRows: 0, bytes: 0)
         _ = clock.timing(begin)

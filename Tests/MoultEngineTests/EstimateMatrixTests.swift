@@ -16,7 +16,7 @@ import Testing
 /// It measures the machine as well, so it is no part of a bounded share: `Scripts/test --tier matrix`, or this suite
 /// alone where nobody else is at work.
 @Suite("The time left, measured", .enabled(if: Tier.matrix.isAsked && !Tier.matrix.isBounded), .serialized)
-struct RunEstimateMatrixTests {
+struct EstimateMatrixTests {
     /// A machine whose clock goes only while this thread works.
     private struct ThreadTimeSystem: ForwardingSystem {
         var monotonicNanoseconds: UInt64 {
@@ -195,7 +195,7 @@ struct RunEstimateMatrixTests {
         if let migration = try prepared.migration() {
             let connection = try Connection(store, mode: .readOnly)
             let size = try StoreState(connection).size
-            let estimate = RunEstimate(migration, try migration.script.costs(over: connection), size: size)
+            let estimate = Estimate(migration, try migration.script.costs(over: connection), size: size)
             connection.close()
             let seconds = MigrationProgress.Phase.allCases.compactMap { phase in
                 estimate.seconds[phase].map { "\(phase.rawValue) \(two($0))" }

@@ -5,14 +5,17 @@ import MoultStore
 
 // MARK: - On a copy
 
-extension MigrationRun {
-    func changeOnCopy() throws -> StoreBackup? { try withDraft(changeOnCopy(of:)) }
-
+extension Executor {
+    /// Changes a copy of the store, pass by pass, and commits it.
+    ///
+    /// - Returns: the backup to go back to; nil after a frugal run.
     func changeOnCopy(of draft: BackupFolder.Draft) throws -> StoreBackup? {
         let proof = prove(draft)
         defer { _ = try? proof.wait() }
         var backup: StoreBackup?
-        let path = try migration.forEachPass(on: draft.store, named: sidecar.nameOfCopy, makeCopy) { pass, copy in
+        let passes = PassCopies(of: migration, on: draft.store, in: work, for: sidecar.store, options, system)
+        defer { passes.close() }
+        while let (pass, copy) = try passes.next(timings, observer, size: before.size) {
             if let refusal = pass.lossRefusal { throw refusal }
             let isFirst = copy.source == draft.store
             rows += pass.script.rows
@@ -27,13 +30,13 @@ extension MigrationRun {
         }
         observer.report(.verify, 1, rows: observer.totalRows, "The new store is verified")
         if options.isFrugal { backups.discard(draft) }
-        try timings.measure(.commit) { try commit(path) }
+        try timings.measure(.commit) { try commit(passes.path) }
         return backup
     }
 
     /// The journal names the steps whose undo would not be called if the process died.
-    private func noteSteps(of pass: Migration) throws {
-        let steps = pass.steps.filter { $0.undo != nil }.map(\.name)
+    private func noteSteps(of pass: Pass) throws {
+        let steps = pass.steps.filter(\.action.canBeUndone).map(\.name)
         guard !steps.isEmpty else { return }
         journal.steps += steps
         try journal.write(sidecar, system)
@@ -46,21 +49,11 @@ extension MigrationRun {
         try quarantine.noteRestored(from: copy.connection, run: identifier)
     }
 
-    private func makeCopy(of path: String, _ name: String) throws -> WorkingCopy {
-        try timings.measure(.copy) {
-            try system.makeFolder(work)
-            let copy = try WorkingCopy(
-                of: path, at: Path.join(work, name), for: sidecar.store, options, system)
-            if name == sidecar.nameOfCopy { observer.report(.copy, 1, bytes: before.size) }
-            return copy
-        }
-    }
-
     /// Copies the finished pages into the store through SQLite: one transaction in the same file.
     func commit(_ path: String) throws {
         try noteStagedFiles(path)
         try writeExternalFiles()
-        guard !observer.isCancelled() else { throw MigrationRun.cancelled(sidecar.store) }
+        guard !observer.isCancelled() else { throw Executor.cancelled(sidecar.store) }
         let source = try Connection(path, mode: .immutable)
         defer { source.close() }
         try noteDroppedFiles(from: namedFiles(), to: source)
@@ -161,19 +154,19 @@ extension MigrationRun {
 
 // MARK: - The backup
 
-extension MigrationRun {
-    /// The backup is what a script reads, and what the rows are compared with. A frugal run takes it away in the end.
-    func withDraft<Result>(_ body: (BackupFolder.Draft) throws -> Result) throws -> Result {
-        let draft = try timings.measure(.backup) {
+extension Executor {
+    /// Makes the backup that a script reads, and that the rows are compared with. A frugal run takes it away in the end.
+    func makeDraft() throws -> BackupFolder.Draft {
+        let made = try copyPages()
+        draft = made
+        return made
+    }
+
+    func copyPages() throws -> BackupFolder.Draft {
+        try timings.measure(.backup) {
             try backups.draft(
                 of: lock, version: migration.from, for: migration.reason, copyingExternalData: !options.isFrugal,
                 observer)
-        }
-        do {
-            return try body(draft)
-        } catch {
-            backups.discard(draft)
-            throw error
         }
     }
 
@@ -217,34 +210,33 @@ extension MigrationRun {
 
 // MARK: - On the store itself
 
-extension MigrationRun {
+extension Executor {
     /// One transaction, next to the backup. A script that reads rows has it as `source`; they are compared with it.
     func changeStore() throws -> StoreBackup? {
         guard !options.isFrugal, migration.script.needsBackup else {
             try changeInOneTransaction()
             return nil
         }
-        return try withDraft { draft in
-            let proof = prove(draft)
-            defer { _ = try? proof.wait() }
-            let isRead = !migration.script.isInPlace
-            if isRead {
-                try FormatFunctions.register(on: lock.connection)
-                try WorkingCopy.limitMemory(of: lock.connection, options)
-                try lock.connection.attach(draft.store, as: "source")
-            }
-            defer { if isRead { try? lock.connection.detach("source") } }
-            var backup: StoreBackup?
-            try changeInOneTransaction { isVerified in
-                // A draft that is not sound explains whatever was found by comparing with it.
-                guard isVerified else {
-                    _ = try proof.wait()
-                    return
-                }
-                backup = try timings.measure(.backup) { try finish(draft, proof, during: .verify) }
-            }
-            return backup
+        let draft = try makeDraft()
+        let proof = prove(draft)
+        defer { _ = try? proof.wait() }
+        let isRead = !migration.script.isInPlace
+        if isRead {
+            try FormatFunctions.register(on: lock.connection)
+            try WorkingCopy.limitMemory(of: lock.connection, options)
+            try lock.connection.attach(draft.store, as: "source")
         }
+        defer { if isRead { try? lock.connection.detach("source") } }
+        var backup: StoreBackup?
+        try changeInOneTransaction { isVerified in
+            // A draft that is not sound explains whatever was found by comparing with it.
+            guard isVerified else {
+                _ = try proof.wait()
+                return
+            }
+            backup = try timings.measure(.backup) { try finish(draft, proof, during: .verify) }
+        }
+        return backup
     }
 
     /// - Parameter ended: called when the verification has ended, before the commit, with whether it has found nothing. The
@@ -257,7 +249,11 @@ extension MigrationRun {
         let named = try namedFiles()
         try connection.execute("BEGIN IMMEDIATE")
         do {
-            try timings.measure(.change) { try runner.run(on: connection) }
+            do {
+                let begun = system.monotonicNanoseconds
+                defer { timings.add(.change, since: begun) }
+                try runner.run(on: connection)
+            }
             rows = migration.script.rows
             try migration.settleLosses()
             do { try migration.verify(connection, timings, observer) } catch {
@@ -265,7 +261,7 @@ extension MigrationRun {
                 throw error
             }
             try ended(true)
-            guard !observer.isCancelled() else { throw MigrationRun.cancelled(sidecar.store) }
+            guard !observer.isCancelled() else { throw Executor.cancelled(sidecar.store) }
             try noteDroppedFiles(from: named, to: connection)
             journal.state = .committing
             journal.losses = migration.ledger.losses

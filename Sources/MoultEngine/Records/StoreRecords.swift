@@ -3,7 +3,7 @@ import MoultModel
 import MoultStore
 
 /// The folder next to a store where Moult keeps everything that is not the store: `<name>.moult/`.
-package struct Sidecar: Sendable, Hashable {
+package struct StoreRecords: Sendable, Hashable {
     /// The store's path, without symbolic links.
     package let store: String
     /// The rights of the folder and of everything in it: those of the store, or of the one that it is made of.
@@ -120,10 +120,10 @@ package struct Sidecar: Sendable, Hashable {
 
 /// The log of a store: `[time] sentence` lines, only ever added to.
 package struct MigrationLog: Sendable {
-    package let sidecar: Sidecar
+    package let sidecar: StoreRecords
     private let system: any System
 
-    package init(_ sidecar: Sidecar, _ system: any System = POSIXSystem()) {
+    package init(_ sidecar: StoreRecords, _ system: any System = POSIXSystem()) {
         self.sidecar = sidecar
         self.system = system
     }

@@ -4,14 +4,14 @@ import MoultSQLite
 import MoultStore
 
 /// A run that ends with its budget, and continues at the next call from what its checkpoint says.
-extension MigrationRun {
+extension Executor {
     /// The same as on a copy, unit by unit.
     ///
-    /// - Throws: ``MigrationPace/Stop`` before a unit that there is no time for.
-    func changeInPieces(_ pace: MigrationPace) throws -> StoreBackup? {
+    /// - Throws: ``CallBudget/Stop`` before a unit that there is no time for.
+    func changeInPieces(_ pace: CallBudget) throws -> StoreBackup? {
         let units = self.units
-        try keepLook(pace)
-        try copyPages(pace, units)
+        try saveRowFacts(pace)
+        try makeBackup(pace, units)
         if units.reasonForOne != nil {
             return try pace.perform(units.whole) { try changeOnCopy(of: draft(of: pace)) }
         }
@@ -32,8 +32,7 @@ extension MigrationRun {
         try finishBackup(pace)
         observer.report(.verify, 1, rows: observer.totalRows, "The new store is verified")
         let backup = try pace.checkpoint.backup.map { try backups.backup(named: $0) }
-        // How long a disk takes to synchronise varies more than anything else, and nothing can end a commit.
-        let seconds = max(units.commit.seconds, pace.seconds(of: units.commit)) * 2.5
+        let seconds = max(units.commit.seconds, pace.seconds(of: units.commit)) * CostModel.commitMargin
         try pace.perform(units.commit, expecting: seconds) {
             try timings.measure(.commit) { try commit(pathOfCopy) }
         }
@@ -48,29 +47,23 @@ extension MigrationRun {
     // MARK: - Units
 
     /// Keeps the facts that the plan was made from: looking at every row may have taken most of the first call.
-    private func keepLook(_ pace: MigrationPace) throws {
+    private func saveRowFacts(_ pace: CallBudget) throws {
         guard !pace.isResumed else { return }
         // What lies in a WAL would be written back later, and the store would seem to have been written to.
         try lock.connection.writeBackLog(system)
         try system.makeFolder(work)
         try save(pace)
-        pace.gain()
+        pace.noteProgress()
     }
 
-    private func copyPages(_ pace: MigrationPace, _ units: MigrationUnits) throws {
+    private func makeBackup(_ pace: CallBudget, _ units: MigrationUnits) throws {
         guard pace.checkpoint.sourceFolder(backups) == nil else { return }
-        let draft = try pace.perform(units.backup) {
-            try timings.measure(.backup) {
-                try backups.draft(
-                    of: lock, version: migration.from, for: migration.reason, copyingExternalData: !options.isFrugal,
-                    observer)
-            }
-        }
+        let draft = try pace.perform(units.backup, copyPages)
         pace.checkpoint.draft = .init(name: Path.name(of: draft.folder), createdAt: draft.createdAt, rows: draft.rows)
         try save(pace)
     }
 
-    private func openCopy(_ pace: MigrationPace, _ units: MigrationUnits) throws -> WorkingCopy {
+    private func openCopy(_ pace: CallBudget, _ units: MigrationUnits) throws -> WorkingCopy {
         let (source, isMade) = (try pathOfSource(pace), pace.checkpoint.hasCopy)
         func open() throws -> WorkingCopy {
             try WorkingCopy(
@@ -86,7 +79,7 @@ extension MigrationRun {
         return copy
     }
 
-    private func change(_ copy: WorkingCopy, _ pace: MigrationPace, _ units: MigrationUnits) throws {
+    private func change(_ copy: WorkingCopy, _ pace: CallBudget, _ units: MigrationUnits) throws {
         for function in migration.functions { try copy.connection.register(function) }
         let script = PacedScript(
             runner: ScriptRunner(script: migration.script, observer: observer, system: system), units: units,
@@ -98,7 +91,7 @@ extension MigrationRun {
         try save(pace)
     }
 
-    private func finishBackup(_ pace: MigrationPace) throws {
+    private func finishBackup(_ pace: CallBudget) throws {
         guard let pages = pace.checkpoint.draft, !options.isFrugal, let proof = pace.checkpoint.proof else { return }
         let backup = try named { try backups.finish(draft(pages, state()), proof, naming: $0) }
         bytes += proof.size
@@ -107,12 +100,12 @@ extension MigrationRun {
         try save(pace)
     }
 
-    private func verify(_ copy: WorkingCopy, _ pace: MigrationPace, _ units: MigrationUnits) throws {
+    private func verify(_ copy: WorkingCopy, _ pace: CallBudget, _ units: MigrationUnits) throws {
         try copy.connection.proveWrites()
         try copy.connection.forgetPages()
         copy.connection.onProgress(every: 20_000) { [observer] in !observer.isCancelled() }
         defer { copy.connection.onProgress(nil) }
-        let pieces = try migration.verification.pieces(copy.connection, true)
+        let pieces = try migration.verification.pieces(copy.connection, isDivided: true)
         try read(pages(of: copy, pace, units) + proofs(pace, units), pace) {
             for piece in pieces.dropFirst(pace.checkpoint.verified) {
                 try verify(piece.unit.seconds > 0 ? piece.unit : units.verification, pace) {
@@ -126,7 +119,7 @@ extension MigrationRun {
         for check in pages(of: copy, pace, units) { try perform(check, .verify, pace) }
     }
 
-    private func verify(_ unit: MigrationUnit, _ pace: MigrationPace, _ body: () throws -> Void) throws {
+    private func verify(_ unit: MigrationUnit, _ pace: CallBudget, _ body: () throws -> Void) throws {
         try pace.perform(unit) { try timings.measure(.verify, body) }
         pace.checkpoint.verified += 1
         // What is not written down is verified once more.
@@ -135,7 +128,7 @@ extension MigrationRun {
 
     // MARK: - What is there
 
-    func pathOfSource(_ pace: MigrationPace) throws -> String {
+    func pathOfSource(_ pace: CallBudget) throws -> String {
         guard let folder = pace.checkpoint.sourceFolder(backups) else {
             throw MigrationError(
                 .backupNotFound, "The backup of this migration is missing.", place: backups.folder,
@@ -146,7 +139,7 @@ extension MigrationRun {
 
     private func state() throws -> StoreState { try StoreState(lock.connection) }
 
-    private func draft(of pace: MigrationPace) throws -> BackupFolder.Draft {
+    private func draft(of pace: CallBudget) throws -> BackupFolder.Draft {
         guard let pages = pace.checkpoint.draft else {
             throw MigrationError(
                 .backupNotFound, "The backup of this migration is missing.", place: backups.folder,
@@ -165,20 +158,20 @@ extension MigrationRun {
 
 // MARK: - The end of a call
 
-extension MigrationRun {
+extension Executor {
     /// Writes down how far the work has come, for a process that dies.
-    func save(_ pace: MigrationPace) throws {
-        let start = pace.elapsed
+    func save(_ pace: CallBudget) throws {
+        let start = pace.clock.elapsed
         pace.checkpoint.timings = timings.all
         pace.checkpoint.fraction = observer.reached
         pace.checkpoint.store = try MigrationCheckpoint.facts(ofStore: sidecar.store, system)
         try pace.checkpoint.write(sidecar, system)
-        pace.lastSave = pace.elapsed - start
+        pace.lastSave = pace.clock.elapsed - start
     }
 
     /// Makes durable what was done, for the next call.
-    func pause(_ pace: MigrationPace, before next: MigrationUnit) throws -> MigrationPause {
-        let start = pace.elapsed
+    func pause(_ pace: CallBudget, before next: MigrationUnit) throws -> MigrationPause {
+        let start = pace.clock.elapsed
         if pace.checkpoint.hasCopy { try system.synchronise(pathOfCopy) }
         if pace.checkpoint.draft != nil { try system.synchronise(pathOfSource(pace)) }
         pace.checkpoint.calls += 1
@@ -186,7 +179,7 @@ extension MigrationRun {
         // The store was written to a moment ago, by the app or by its log.
         if facts == .null { BackgroundWork<Void>.wait(seconds: 1.5 * MigrationCheckpoint.clockGrain) }
         // The checkpoint, the journal and the history are still to be written.
-        pace.checkpoint.endSeconds = pace.elapsed - start + 3 * pace.lastSave
+        pace.checkpoint.endSeconds = pace.clock.elapsed - start + 3 * pace.lastSave
         try save(pace)
         journal.state = .paused
         try journal.write(sidecar, system)
@@ -195,7 +188,7 @@ extension MigrationRun {
         try RunHistory(sidecar, system).append(call)
         let pause = MigrationPause(
             run: identifier, from: migration.from, to: migration.to, fraction: observer.reached,
-            calls: pace.checkpoint.calls, seconds: pace.elapsed, next: next.sentence)
+            calls: pace.checkpoint.calls, seconds: pace.clock.elapsed, next: next.sentence)
         log.append("Run \(identifier): paused after \(Int(observer.reached * 100)) %, before: \(next.sentence)")
         return pause
     }
@@ -204,17 +197,17 @@ extension MigrationRun {
     /// work kept; nil if something else ended it.
     ///
     /// - Throws: where nothing of the work can be kept.
-    func endOfCall(_ pace: MigrationPace, after error: any Error) throws -> (any Error)? {
+    func endOfCall(_ pace: CallBudget, after error: any Error) throws -> (any Error)? {
         guard !isCommitted, !isUnsettled else { return nil }
-        if let stop = error as? MigrationPace.Stop { return try pause(pace, before: stop.next) }
+        if let stop = error as? CallBudget.Stop { return try pause(pace, before: stop.next) }
         guard let unit = pace.unit, (error as? MigrationError)?.code == .cancelled else { return nil }
         if isAskedToEnd() {
             guard canGoOn(pace) else { return nil }
             _ = try pause(pace, before: unit)
-            return MigrationRun.cancelled(sidecar.store)
+            return Executor.cancelled(sidecar.store)
         }
-        guard case .seconds(let budget) = pace.limit, pace.isLate() else { return nil }
-        let taken = max(unit.seconds, pace.elapsed - pace.begun)
+        guard case .seconds(let budget) = pace.clock.limit, pace.isLate() else { return nil }
+        let taken = max(unit.seconds, pace.clock.elapsed - pace.begun)
         let tooSmall = MigrationError.budgetTooSmall(budget, taken * 2, unit.sentence, after: pace.begun)
         guard canGoOn(pace) else { throw tooSmall }
         let pause = try pause(pace, before: unit)
@@ -222,7 +215,7 @@ extension MigrationRun {
     }
 
     /// Whether the work is in pieces, and one of them is done. Before there is a backup, that is the look at the rows.
-    private func canGoOn(_ pace: MigrationPace) -> Bool {
+    private func canGoOn(_ pace: CallBudget) -> Bool {
         guard pace.checkpoint.sourceFolder(backups) != nil else { return pace.gained > 0 || pace.isResumed }
         return units.reasonForOne == nil
     }
@@ -232,7 +225,7 @@ extension MigrationRun {
     /// Whether what the commit has left in the log is written back in this call. Else the next process that opens the
     /// store does that, as with every log: the commit has made it durable.
     var hasTimeToWriteBack: Bool {
-        pace.map { $0.left >= $0.seconds(of: units.writeBack) * MigrationPace.margin } ?? true
+        pace.map { $0.left >= $0.seconds(of: units.writeBack) * CostModel.margin } ?? true
     }
 
     /// Whether expired backups can be looked for in this call, which may read a whole one; otherwise the next run does
@@ -249,9 +242,9 @@ struct ReadingUnit: Sendable {
     let read: @Sendable () throws -> @Sendable (inout MigrationCheckpoint) -> Void
 }
 
-extension MigrationRun {
+extension Executor {
     /// Returns the checks of the backup that are still to be done.
-    func proofs(_ pace: MigrationPace, _ units: MigrationUnits) throws -> [ReadingUnit] {
+    func proofs(_ pace: CallBudget, _ units: MigrationUnits) throws -> [ReadingUnit] {
         guard pace.checkpoint.draft != nil else { return [] }
         let path = try pathOfSource(pace)
         var proofs: [ReadingUnit] = []
@@ -275,12 +268,11 @@ extension MigrationRun {
     }
 
     /// The check of the new store's pages, where it is still to be done.
-    func pages(of copy: WorkingCopy, _ pace: MigrationPace, _ units: MigrationUnits) -> [ReadingUnit] {
-        let verification = migration.verification
-        guard !pace.checkpoint.pagesAreSound, verification.pages != nil else { return [] }
+    func pages(of copy: WorkingCopy, _ pace: CallBudget, _ units: MigrationUnits) -> [ReadingUnit] {
+        guard !pace.checkpoint.pagesAreSound, let plan = migration.verification.plan else { return [] }
         return [
             ReadingUnit(unit: units.pages) { [path = copy.path] in
-                try verification.checkPages(at: path)
+                try plan.verifyPages(at: path)
                 return { $0.pagesAreSound = true }
             }
         ]
@@ -288,16 +280,16 @@ extension MigrationRun {
 
     /// Does units on the other core while `body` runs, the first of them that there is time for in this call. Nothing
     /// ends them: SQLite cannot be interrupted while it looks at pages.
-    func read(_ units: [ReadingUnit], _ pace: MigrationPace, beside body: () throws -> Void) throws {
+    func read(_ units: [ReadingUnit], _ pace: CallBudget, beside body: () throws -> Void) throws {
         var seconds = 0.0
         let chosen = units.prefix { unit in
             // At the beginning of a call there is time for each of them, or the budget would have been refused.
-            let margin = seconds == 0 && pace.gained == 0 ? 1 : MigrationPace.margin
+            let margin = seconds == 0 && pace.gained == 0 ? 1 : CostModel.margin
             seconds += pace.seconds(of: unit.unit)
             return pace.mayRunAhead && pace.left >= seconds * margin
         }
         guard let first = chosen.first else { return try body() }
-        pace.note(first.unit, at: system.monotonicNanoseconds)
+        pace.note(first.unit, at: pace.clock.elapsed)
         let reading = BackgroundWork(isSequential: options.isSequential) { [system] in
             try chosen.map { unit in
                 let start = system.monotonicNanoseconds
@@ -309,13 +301,13 @@ extension MigrationRun {
         for (unit, note, seconds) in try reading.wait() {
             note(&pace.checkpoint)
             pace.learn(seconds, of: unit)
-            pace.gain()
+            pace.noteProgress()
         }
         try result.get()
     }
 
     /// Does one on this core.
-    func perform(_ unit: ReadingUnit, _ phase: MigrationProgress.Phase, _ pace: MigrationPace) throws {
+    func perform(_ unit: ReadingUnit, _ phase: MigrationProgress.Phase, _ pace: CallBudget) throws {
         let note = try pace.perform(unit.unit) { try timings.measure(phase) { try unit.read() } }
         note(&pace.checkpoint)
         try save(pace)

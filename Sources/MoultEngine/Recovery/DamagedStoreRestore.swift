@@ -9,12 +9,12 @@ import MoultStore
 /// has it open takes part in; a rename would leave that process with a file of which the next journal came to lie next
 /// to the restored store. Where nothing is, there is no process to lock out, and the store gets its name when it is
 /// whole.
-struct StoreReplacement {
+struct DamagedStoreRestore {
     let migrator: Migrator
     let backup: StoreBackup
     /// With `restoredUUID`.
     let journal: Journal
-    let sidecar: Sidecar
+    let sidecar: StoreRecords
     /// The lock of the sidecar, which the caller holds.
     let owner: FileLock
     let isMissing: Bool
@@ -30,7 +30,7 @@ struct StoreReplacement {
     func perform(_ restored: RestoredPages) throws -> StoreLock? {
         try journal.write(sidecar, system)
         do {
-            guard !observer.isCancelled() else { throw MigrationRun.cancelled(store) }
+            guard !observer.isCancelled() else { throw Executor.cancelled(store) }
             try putAside()
             try migrator.restoreExternalFiles(backup, sidecar)
             guard !isMissing else {
@@ -190,7 +190,7 @@ enum StoreCondition: Sendable, Equatable {
     }
 }
 
-/// Recovery of a restore that died where no sound store was (``StoreReplacement``).
+/// Recovery of a restore that died where no sound store was (``DamagedStoreRestore``).
 extension Recovery {
     /// Undoes a restore that died before its commit, where SQLite has nothing to lock. One that had committed has left a
     /// sound store, which ``heal(_:_:keepsPaused:)`` is for.
@@ -198,7 +198,9 @@ extension Recovery {
     /// Whoever calls it holds the lock of the sidecar.
     ///
     /// - Parameter condition: of the store; it stays what it is.
-    static func healUnsound(_ sidecar: Sidecar, _ condition: StoreCondition, _ system: any System) throws -> Outcome {
+    static func healUnsound(_ sidecar: StoreRecords, _ condition: StoreCondition, _ system: any System) throws
+        -> Outcome
+    {
         if case .sound = condition { return .nothing }
         guard let journal = try readJournal(sidecar, system), journal.operation == .rollback else {
             // Of a run on a store that is no more.
@@ -216,7 +218,9 @@ extension Recovery {
 
     /// Puts back or keeps the files that a restore has set aside. They lie in its working folder until its outcome is
     /// known.
-    static func settleAside(_ journal: Journal, _ outcome: Outcome, _ sidecar: Sidecar, _ system: any System) throws {
+    static func settleAside(_ journal: Journal, _ outcome: Outcome, _ sidecar: StoreRecords, _ system: any System)
+        throws
+    {
         guard journal.restoredUUID != nil else { return }
         let aside = sidecar.aside(journal.run)
         guard try system.exists(aside) else { return }
@@ -238,7 +242,7 @@ extension Recovery {
     }
 
     /// Gives what was set aside its lasting place.
-    static func keepAside(_ run: String, _ sidecar: Sidecar, _ system: any System) throws {
+    static func keepAside(_ run: String, _ sidecar: StoreRecords, _ system: any System) throws {
         guard try system.exists(sidecar.aside(run)) else { return }
         try system.makeFolder(sidecar.damaged)
         try system.synchronise(sidecar.folder)
@@ -247,7 +251,7 @@ extension Recovery {
     }
 }
 
-extension Sidecar {
+extension StoreRecords {
     /// Returns the folder where a restore puts the files that were at the path, until it has committed.
     func aside(_ run: String) -> String { Path.join(work(run), "damaged") }
 

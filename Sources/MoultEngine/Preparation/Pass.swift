@@ -4,8 +4,9 @@ import MoultObjects
 import MoultSQLite
 import MoultStore
 
-/// The work that one run does on a store, as values and closures that the engine calls at the right moment.
-package struct Migration: Sendable {
+/// The work that one run does on a store, as values that can be printed and compared, and that the engine carries out
+/// at the right moment.
+package struct Pass: Sendable {
     package var script: StoreScript
     /// The names of the versions, for the backup, the history and the messages.
     package var from: String
@@ -18,19 +19,16 @@ package struct Migration: Sendable {
     package var functions: [SQLiteFunction]
     /// Files that the new store refers to: written before the commit, removed when it does not happen.
     package var newExternalFiles: [ExternalFile]
-    /// Code that makes what the statements leave to it, such as migration policies: after the script and before the
-    /// verification, in order.
-    package var code: [@Sendable (MigrationSite) throws -> Void] = []
-    /// About how many objects that code goes through, one by one.
-    package var objectsByCode: Int64 = 0
+    /// The migration policies that make what the statements leave to them: after the script and before the verification.
+    var policies: PassPolicies?
     /// The reports of the passes; one ledger for all of them, kept by the pieces of code that they run.
-    package var ledger = RunLedger()
-    /// Reports what the pass has lost, when its code has run and before its steps; throws where that is not allowed.
-    var settleLosses: @Sendable () throws -> Void = {}
+    package var ledger = LossAccounting()
+    /// The losses of the pass, which are decided when its policies have run and before its steps.
+    var losses: LossCheck?
     /// Steps that change objects freely, after the verification; nothing of the old store can be asked of what they leave.
     package var steps: [Step] = []
-    /// Look at what the steps have left, such as the rules of an app; they throw where it must not be.
-    package var checks: [@Sendable (MigrationSite) throws -> Void] = []
+    /// The rules that the store must satisfy after the steps.
+    var rules: RuleRun?
     /// The findings of rules; one log for all passes.
     package var ruleLog: RuleLog?
     /// Whether the steps may put more than a quarter of an entity's objects into the quarantine.
@@ -43,66 +41,50 @@ package struct Migration: Sendable {
     var growth: StoreGrowth?
     /// The facts found in the rows when this was planned; nil if they were not looked at.
     package var rowFacts: BoundPlan.RowFacts?
-    /// Throws where the store is not the one that was planned for; called under the lock, before anything is done.
-    package var precondition: @Sendable (Connection) throws -> Void
+    /// The checks under the lock, before anything is done, such as that the store is the one that was planned for.
+    package var preconditions: [any StoreCheck]
     /// The error that a run is refused with, before the pass begins, because it would lose what it may not.
     package var lossRefusal: MigrationError?
-    /// Looks at the new store: `main` is the new one, the schema `source` the old one. In place there is no `source`.
+    /// The verification of the new store: `main` is the new one, the schema `source` the old one. In place there is no
+    /// `source`.
     package var verification: Verification
-    /// Throws where the steps have left what is no store of the version; told the digest of the catalogue before them.
-    package var verifySteps: @Sendable (Connection, _ catalogueDigest: [UInt8]) throws -> Void = { _, _ in }
-    /// The work done next to the store once it is committed, under the same lock. It must not matter if it does not
-    /// happen.
-    var afterCommit: (@Sendable (StoreLock, _ run: String) throws -> Void)?
+    /// The verification that the steps have left a store of the version.
+    var stepVerification = StepVerification.none
+    /// The files of external data that are moved away once the store is committed, under the same lock.
+    var unnamedFiles: UnnamedFiles?
     /// Entries of the metadata that the new store gets once it is verified.
     package var metadataEntries: [String: PropertyList] = [:]
-    /// The pass after this one, bound to what this one has made, where a way through the versions takes several. All of
-    /// them run on working copies; the store sees one commit, of the last.
-    package var next: (@Sendable (Connection) throws -> Migration)?
+    /// The pass after this one, where a way through the versions takes several. All of them run on working copies; the
+    /// store sees one commit, of the last.
+    package var next: NextPass?
 
     /// Nothing to do but to copy the store over itself: the identity migration.
     package init(
         _ script: StoreScript = StoreScript(statements: []), from: String = "", to: String = "",
         functions: [SQLiteFunction] = [], newExternalFiles: [ExternalFile] = [],
-        precondition: @escaping @Sendable (Connection) throws -> Void = { _ in },
-        verification: Verification = .soundness
+        preconditions: [any StoreCheck] = [], verification: Verification = .soundness
     ) {
         self.script = script
         self.from = from
         self.to = to
         self.functions = functions
         self.newExternalFiles = newExternalFiles
-        self.precondition = precondition
+        self.preconditions = preconditions
         self.verification = verification
     }
 
     /// Whether the store itself is changed next to its backup: no table is rebuilt, and no code runs.
     var staysInStore: Bool {
-        script.place == .store && code.isEmpty && steps.isEmpty && checks.isEmpty && ruleLog == nil && next == nil
+        script.place == .store && policies == nil && steps.isEmpty && rules == nil && ruleLog == nil && next == nil
             && newExternalFiles.isEmpty
     }
 
-    /// Does something with each pass, on a copy of what the one before it made; a further one is bound to that copy.
+    /// Reports what the pass has lost.
     ///
-    /// - Parameters:
-    ///   - source: what the first pass gets a copy of.
-    ///   - name: of that copy.
-    ///   - copying: makes a copy of a file, with a name.
-    /// - Returns: the last copy's path.
-    func forEachPass(
-        on source: String, named name: String, _ copying: (_ path: String, _ name: String) throws -> WorkingCopy,
-        _ body: (Migration, WorkingCopy) throws -> Void
-    ) throws -> String {
-        var (pass, path, number) = (self, source, 1)
-        while true {
-            let copy = try copying(path, number == 1 ? name : "pass-\(number)")
-            defer { copy.close() }
-            if number > 1, let next = pass.next { pass = try next(copy.connection) }
-            try body(pass, copy)
-            path = copy.path
-            guard pass.next != nil else { return path }
-            number += 1
-        }
+    /// - Throws: `lossNotAccepted`.
+    func settleLosses() throws {
+        guard let losses else { return }
+        ledger.add(try losses.settled(by: ledger.reads(forPass: losses.position)))
     }
 
     /// Verifies the new store, as it is read from its file, and writes what is due from its commit on. A verification that
@@ -232,7 +214,7 @@ package struct MigrationOutcome: Sendable, Equatable {
     package var totalSeconds: Double { seconds.reduce(0) { $0 + $1.seconds } }
 }
 
-extension Migration {
+extension Pass {
     /// A bound plan as the engine runs it: its script, the check that the store is still the one it was made for, and
     /// the verification of what comes out.
     ///
@@ -256,13 +238,12 @@ extension Migration {
         }
         let check = StoreVerification(
             plan, store: store, keeping: script.kept, followsCode: followsCode, system: system)
-        let binding = plan.binding
         self.init(
             script, from: from, to: plan.target.name, functions: functions,
-            precondition: { try StoreVerification.requireUnchanged(binding, of: store, $0) },
-            verification: script.isInPlace ? check.verificationInPlace : check.verification)
+            preconditions: [UnchangedStore(binding: plan.binding, store: store)],
+            verification: script.isInPlace ? Verification(CatalogueCheck(verification: check)) : Verification(of: check)
+        )
         growth = StoreGrowth(plan: plan)
-        verifySteps = check.verifySteps
-        if !script.isInPlace { verification.longest = check.longestPiece }
+        stepVerification = .plan(check)
     }
 }

@@ -1,0 +1,127 @@
+import MoultBasics
+import MoultModel
+import MoultPlan
+import MoultSQLite
+import MoultStore
+
+/// A check of a store, as a value that says in a sentence what it requires.
+package protocol StoreCheck: Sendable {
+    var sentence: String { get }
+    /// Throws where the store does not satisfy it.
+    func check(_ connection: Connection) throws
+}
+
+/// The check that a store is still the one that something was planned over.
+struct UnchangedStore: StoreCheck {
+    let binding: BoundPlan.Binding
+    /// The resolved path of the store.
+    let store: String
+
+    var sentence: String { "Check that the store is the one for which the plan was made." }
+
+    /// - Throws: `planStale`.
+    func check(_ connection: Connection) throws {
+        guard try BoundPlan.Binding(StoreSnapshot(connection)) != binding else { return }
+        throw MigrationError(
+            .planStale, "The store is not the one for which the plan was made: its version or its tables have changed.",
+            place: store, remedy: "Make the plan again.")
+    }
+}
+
+/// A version that a run leaves as it is while code changes the objects of its store.
+struct KeptVersion: Sendable {
+    let version: ModelVersion
+    /// The resolved path of the store.
+    let store: String
+    let system: any System
+
+    /// The model of the part of the version that the store holds.
+    func model(over connection: Connection) throws -> ManagedObjectModel { try bound(to: connection).target.model }
+
+    func verifySteps(_ connection: Connection, catalogueDigest: [UInt8]) throws {
+        try StoreVerification(bound(to: connection), store: store, system: system)
+            .verifySteps(connection, catalogueDigest: catalogueDigest)
+    }
+
+    private func bound(to connection: Connection) throws -> BoundPlan {
+        let snapshot = try StoreSnapshot(connection)
+        let version = try version.held(by: snapshot.hashes)
+        return try BoundPlan(
+            ResolvedMapping(identityOf: version.model), from: version, to: version, over: snapshot,
+            connection: connection, experimental: true, makesHistory: false, as: .whole)
+    }
+}
+
+/// The verification that steps have left a store of the version.
+enum StepVerification: Sendable {
+    case none
+    /// By the plan of the pass.
+    case plan(StoreVerification)
+    /// By the version that the steps have left as it was.
+    case version(KeptVersion)
+    /// The same after a repair, which may have made the indexes that waited for the rows.
+    case repair(StoreRepair)
+
+    /// - Parameter digest: that of the catalogue before the steps.
+    func verify(_ connection: Connection, catalogueDigest digest: [UInt8]) throws {
+        switch self {
+        case .none: return
+        case .plan(let plan): try plan.verifySteps(connection, catalogueDigest: digest)
+        case .version(let version): try version.verifySteps(connection, catalogueDigest: digest)
+        case .repair(let repair):
+            try repair.kept.verifySteps(connection, catalogueDigest: repair.digestWithoutWaiting(connection, digest))
+        }
+    }
+}
+
+/// The pass after another.
+package indirect enum NextPass: Sendable {
+    /// The one at a position of a plan, bound to what the pass before it has made.
+    case planned(Int, of: PreparedMigration)
+    /// One that needs nothing of the pass before it.
+    case fixed(Pass)
+
+    /// - Parameter connection: to the working copy that the pass before it has made.
+    func bound(to connection: Connection, _ ledger: LossAccounting) throws -> Pass {
+        switch self {
+        case .planned(let position, let prepared): try prepared.pass(at: position, over: connection, ledger)
+        case .fixed(let pass): pass
+        }
+    }
+
+    fileprivate var outline: [String] {
+        switch self {
+        case .planned(let position, let prepared):
+            let pass = prepared.plan.passes[position]
+            return ["Then, bound to the result: \(pass.older.name) → \(pass.newer.name)"]
+                + pass.steps.map { "  Step \($0.name): \($0.sentence)" }
+        case .fixed(let pass): return pass.outline
+        }
+    }
+}
+
+// MARK: - Printing and comparing
+
+extension Pass: CustomStringConvertible, Equatable {
+    /// The work in order, one sentence each: statements, code by its name, checks. Passes that are bound later are named.
+    package var outline: [String] {
+        var lines = preconditions.map(\.sentence) + script.statements.map(\.sentence)
+        if let policies { lines.append("Policies: \(policies.names.joined(separator: ", "))") }
+        if losses != nil { lines.append("Refuse what would be lost unread.") }
+        lines += verification.sentences
+        for step in steps {
+            lines.append("Step \(step.name): \(step.sentence)\(step.action.canBeUndone ? " It can be undone." : "")")
+            lines += step.rules.map { [$0.sentence] } ?? []
+        }
+        lines += rules.map { [$0.sentence] } ?? []
+        if unnamedFiles != nil { lines.append("Move files of external data away that no row names.") }
+        return ["\(from) → \(to)"] + lines.map { "  \($0)" } + (next?.outline ?? [])
+    }
+
+    package var description: String { outline.joined(separator: "\n") }
+
+    /// Whether both do the same, as far as their outlines and the statements of the first pass tell.
+    package static func == (one: Pass, other: Pass) -> Bool {
+        one.script == other.script && one.outline == other.outline
+    }
+}

@@ -1,0 +1,150 @@
+import MoultBasics
+import MoultModel
+import MoultSQLite
+import MoultStore
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Runs the statements of a script in order, with progress and cancellation inside each.
+struct ScriptRunner {
+    let script: StoreScript
+    let observer: MigrationObserver
+    let system: any System
+    /// The sizes of the tables, if they were read already.
+    var sizes: TableSizes?
+
+    /// The place of a statement, or of a piece of one, in the whole script.
+    struct Place {
+        /// Rows that are done before it, and its own.
+        let rowsBefore: Int64
+        let rows: Int64
+        /// The part of the script that is done before it, 0 to 1, and its own.
+        let start: Double
+        let part: Double
+
+        /// The piece of so many of its rows that follows others.
+        func piece(after done: Int64, rows count: Int64) -> Place {
+            let share = part / Double(max(rows, 1))
+            let done = min(done, rows)
+            return Place(
+                rowsBefore: rowsBefore + done, rows: min(count, rows - done), start: start + share * Double(done),
+                part: share * Double(min(count, rows - done)))
+        }
+    }
+
+    /// The place of each statement, by what it is expected to cost.
+    ///
+    /// - Parameter connection: to the copy, before the script has run.
+    func places(on connection: Connection) throws -> [Place] {
+        let costs = try sizes.map { script.costs(by: $0) } ?? script.costs(over: connection)
+        let all = max(costs.reduce(0, +), 1e-9)
+        var (rows, start): (Int64, Double) = (0, 0)
+        return zip(script.statements, costs).map { statement, cost in
+            let count = statement.rows.progress
+            defer { (rows, start) = (rows + count, start + cost / all) }
+            return Place(rowsBefore: rows, rows: count, start: start, part: cost / all)
+        }
+    }
+
+    /// In the transaction that is open.
+    func run(on connection: Connection) throws {
+        defer { connection.onProgress(nil) }
+        for (statement, place) in zip(script.statements, try places(on: connection)) {
+            try run(statement, at: place, on: connection)
+            report(endOf: place, statement)
+        }
+    }
+
+    /// - Parameter statement: what has ended; nil for a part of a statement.
+    func report(endOf place: Place, _ statement: StoreScript.Statement? = nil) {
+        observer.report(
+            .change, place.start + place.part, rows: place.rowsBefore + place.rows, statement?.sentence,
+            table: statement?.table)
+    }
+
+    /// In the transaction that is open.
+    func run(_ statement: StoreScript.Statement, at place: Place, on connection: Connection) throws {
+        // Outside of one it would be durable by itself.
+        guard connection.isInTransaction else {
+            throw MigrationError(
+                .migrationFailed, "SQLite ended the transaction before: \(statement.sentence)",
+                place: connection.path, remedy: "Check whether memory or disk space ran out, and run the command again."
+            )
+        }
+        do {
+            if statement.kind == .retypeColumns { return try connection.editSchema(statement.sql) }
+            let compiled = try connection.prepare(statement.sql)
+            defer { compiled.finalise() }
+            watch(compiled, at: place, try estimatedSteps(statement, connection))
+            try compiled.run()
+        } catch let error as MigrationError where error.code == .sqlite {
+            throw MigrationError(
+                .migrationFailed, "A step of the migration failed: \(statement.sentence)", place: connection.path,
+                remedy: "Check the cause. The store is unchanged.", cause: error.cause)
+        }
+    }
+
+    /// The steps of SQLite's machine: a statement over many rows runs the loops of its program once for each.
+    private func estimatedSteps(_ statement: StoreScript.Statement, _ connection: Connection) throws -> Double {
+        guard statement.rows.progress > 10_000 else { return .infinity }
+        var loops: Int64 = 0
+        try connection.forEachRow("EXPLAIN \(statement.sql)") { row in
+            // Next and SorterNext jump back to where their loop begins, which their second operand says; so does the Goto of
+            // an INSERT that takes its rows from another loop. The Goto to 1 ends the preparations, which come last.
+            guard let opcode = row.text(1), opcode.hasSuffix("Next") || opcode == "Goto" && row.integer(3) > 1 else {
+                return
+            }
+            loops += max(row.integer(0) - row.integer(3) + 1, 0)
+        }
+        return Double(statement.rows.progress) * Double(max(loops, 1))
+    }
+
+    private func watch(_ compiled: Statement, at place: Place, _ steps: Double) {
+        let (observer, system) = (observer, system)
+        var last = system.monotonicNanoseconds
+        // SQLite adds a statement's steps up when it pauses, and these never do.
+        var taken = 0.0
+        // One whose steps are not known, such as an index, is judged by the time.
+        let (begun, expected) = (last, observer.expectedSeconds(of: place.part, at: last))
+        compiled.connection.onProgress(every: 20_000) {
+            taken += 20_000
+            let now = system.monotonicNanoseconds
+            guard now &- last > 50_000_000 else { return true }
+            last = now
+            let share =
+                steps.isFinite
+                ? min(taken / steps, 0.99) : MachineSpeed.approach(system.seconds(since: begun, to: now) / expected)
+            let rows = place.rowsBefore + Int64(share * Double(place.rows))
+            observer.report(.change, place.start + share * place.part, rows: rows)
+            return !observer.isCancelled()
+        }
+    }
+}
+
+/// One piece of work on another thread, or on this one at once, whose result is waited for.
+///
+/// The thread is not one of Dispatch's: a process that was forked, as for each store of a fleet, has none of those.
+final class BackgroundWork<Value: Sendable>: @unchecked Sendable {
+    // Written once before the thread ends, read only after it was waited for.
+    private var result: Result<Value, any Error>?
+    private var thread: JoinedThread?
+
+    init(isSequential: Bool = false, _ body: @escaping @Sendable () throws -> Value) {
+        thread = isSequential ? nil : .start { self.result = Result { try body() } }
+        if thread == nil { result = Result { try body() } }
+    }
+
+    func wait() throws -> Value {
+        thread?.wait()
+        thread = nil
+        guard let result else { throw CancellationError() }
+        return try result.get()
+    }
+
+    /// Does nothing for a while.
+    static func wait(seconds: Double) { usleep(UInt32(min(max(seconds, 0), 1_000) * 1e6)) }
+}
