@@ -61,7 +61,8 @@ extension MirroredStore {
     /// Ends the mirror; both stores stay.
     package static func stop(_ store: String, system: any System = POSIXSystem()) throws {
         let (path, record) = try record(of: store, system, isStarting: true)
-        let mirror = MirroredStore(path, record, ModelVersions(versions: []), .init(), system)
+        let mirror = MirroredStore(
+            path, record, StoreSession.Context(ModelVersions(versions: [])), RunOptions(), system)
         try mirror.locked {
             guard record.state != .starting else { return try mirror.removeUnfinished(record) }
             for path in [path, record.second] where try system.exists(path) { try mirror.removeMark(from: path) }

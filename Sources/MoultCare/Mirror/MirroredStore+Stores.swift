@@ -142,11 +142,10 @@ extension MirroredStore {
 
     /// Migrates a copy by the way of a route, as the engine would the store itself; verified.
     func migrate(_ path: String, by route: MirrorRoute) throws {
-        var run = RunOptions()
-        run.keepsBackup = false
+        var run = run
+        (run.keepsBackup, run.backupFolder) = (false, nil)
         guard route.keepsUnfilled, let mapping = route.mapping else {
-            _ = try StoreSession(StoreRequest(path, to: record.to, .migrate, run), versions, options, on: system)
-                .run(observer)
+            _ = try StoreSession(StoreRequest(path, to: record.to, .migrate, run), context, on: system).run(observer)
             return
         }
         let bound = try StoreProbe.read(path, system: system) { probe in

@@ -103,7 +103,7 @@ extension Project {
     func mirror(
         of store: String, _ options: RunOptions, _ isCancelled: @escaping @Sendable () -> Bool
     ) throws -> MirroredStore {
-        try MirroredStore(of: store, options, context(for: store), isCancelled: isCancelled)
+        try MirroredStore(of: store, context(for: store), options, isCancelled: isCancelled)
     }
 }
 

@@ -192,6 +192,6 @@ extension Invocation {
             for path in begun.models?.mappings.dropFirst() ?? [] { try project.addMappings(at: path) }
         }
         return try MirroredStore(
-            of: store, runOptions(), project.context(for: store), isCancelled: Interruption.heard)
+            of: store, project.context(for: store), runOptions(), isCancelled: Interruption.heard)
     }
 }
