@@ -115,15 +115,9 @@ struct MirroredTable: Sendable {
     var kept: [String] = []
     /// A condition on a row `r` of the store that follows, in SQL: the rows that may differ; nil for all.
     var scope: String?
+}
 
-    init(name: String, columns: [String], key: [String], kept: [String] = [], scope: String? = nil) {
-        self.name = name
-        self.columns = columns
-        self.key = key
-        self.kept = kept
-        self.scope = scope
-    }
-
+extension MirroredTable {
     /// - Parameter isListed: whether only listed objects are looked at, where the table allows it.
     init(_ table: PartialScript.Table, isListed: Bool, keepsUnfilled: Bool) {
         let numbers = table.numbers.map(String.init).joined(separator: ", ")

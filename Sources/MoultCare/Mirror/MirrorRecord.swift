@@ -152,13 +152,9 @@ struct MirrorMark: Equatable {
     var transaction: Int64?
     /// By table, the sum over its rows as ``MirrorContents`` reckons it.
     var contents: [String: Int64]
+}
 
-    init(identifier: String, transaction: Int64?, contents: [String: Int64]) {
-        self.identifier = identifier
-        self.transaction = transaction
-        self.contents = contents
-    }
-
+extension MirrorMark {
     /// Nil if the store follows none.
     init?(_ metadata: StoreMetadata) {
         guard let entry = metadata.entries[Self.key], let identifier = entry["mirror"]?.string,

@@ -19,12 +19,6 @@ struct MappingCheck {
     let destination: ManagedObjectModel
     private(set) var findings: [Finding] = []
 
-    init(mapping: MappingModel, source: ManagedObjectModel, destination: ManagedObjectModel) {
-        self.mapping = mapping
-        self.source = source
-        self.destination = destination
-    }
-
     mutating func run() {
         var names: Set<String> = []
         for entityMapping in mapping.entityMappings {

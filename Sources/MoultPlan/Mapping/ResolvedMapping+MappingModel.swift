@@ -48,12 +48,6 @@ private struct MappingResolver {
     let destination: ManagedObjectModel
     private(set) var entityMappings: [ResolvedEntityMapping] = []
 
-    init(mapping: MappingModel, source: ManagedObjectModel, destination: ManagedObjectModel) {
-        self.mapping = mapping
-        self.source = source
-        self.destination = destination
-    }
-
     mutating func run() throws(MigrationError) {
         for entity in destination.entities {
             let makers = mapping.entityMappings.filter { $0.destinationEntityName == entity.name && $0.takesPart }

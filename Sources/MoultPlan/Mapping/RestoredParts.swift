@@ -15,18 +15,6 @@ struct RestoredParts {
     private(set) var questions: [Question] = []
     private(set) var usedAnswers: Set<Answer> = []
 
-    init(
-        start: ResolvedModel, older: ResolvedModel, newer: ResolvedModel, end: ModelVersion,
-        versions: [ModelVersion], answers: Answers
-    ) {
-        self.start = start
-        self.older = older
-        self.newer = newer
-        self.end = end
-        self.versions = versions
-        self.answers = answers
-    }
-
     /// Restores kept values in `joined`, the mapping from the first version to the edge's newer version.
     mutating func restore(
         from removedParts: RemovedParts, along edge: ResolvedMapping, into joined: inout ResolvedMapping

@@ -153,10 +153,6 @@ package struct FleetReport: ToolAnswer {
     var canary = (stores: 0, failures: 0)
     var seconds: Double = 0
 
-    init(manifest: String, results: String, verb: String) {
-        (self.manifest, self.results, self.verb) = (manifest, results, verb)
-    }
-
     mutating func add(_ outcome: FleetRun.Outcome) {
         for (state, count) in outcome.counts { counts[state, default: 0] += count }
         left += outcome.left
