@@ -48,6 +48,27 @@ extension String {
     }
 }
 
+extension String {
+    /// The entity and the property of `Entity.property`; no property of `Entity`.
+    package var entityAndProperty: (entity: String, property: String?) {
+        let parts = split(separator: ".", maxSplits: 1).map(String.init)
+        return (parts.first ?? "", parts.dropFirst().first)
+    }
+}
+
+extension StringProtocol {
+    /// With an upper case letter at the beginning.
+    package var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+}
+
+extension [String] {
+    /// `A`, `A and B`, `A, B and C`.
+    package func listed(_ word: String = "and") -> String {
+        guard let last, count > 1 else { return first ?? "" }
+        return "\(dropLast().joined(separator: ", ")) \(word) \(last)"
+    }
+}
+
 /// Finds what somebody may have meant.
 package enum Suggestion {
     /// The candidate with the fewest edits from `typed`, if that is few for its length or one begins with the other.

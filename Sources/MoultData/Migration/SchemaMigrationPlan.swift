@@ -144,9 +144,8 @@ public struct MigrationAnswer: @unchecked Sendable {
 
     /// As a plan of the engine has it.
     func answer(from: String, to: String) -> Answer {
-        let parts = place.split(separator: ".", maxSplits: 1).map(String.init)
-        return Answer(
-            from: from, to: to, entity: parts.first ?? "", property: parts.dropFirst().first, is: verdict, old: old)
+        let (entity, property) = place.entityAndProperty
+        return Answer(from: from, to: to, entity: entity, property: property, is: verdict, old: old)
     }
 }
 

@@ -237,13 +237,12 @@ extension RepairFaults {
 
     private func duplicates(_ entity: EntityDescription) -> [RepairFault] {
         guard let table = layout.table(for: entity) else { return [] }
-        let consistency = Consistency(layout)
         return entity.uniquenessConstraints.compactMap { constraint in
-            let columns = constraint.compactMap { consistency.column(of: $0, in: entity) }
+            let columns = constraint.compactMap { layout.column(forProperty: $0, in: entity) }
             guard columns.count == constraint.count, !columns.isEmpty else { return nil }
             return RepairFault(
                 rule: .duplicates, place: "\(entity.name).\(constraint.joined(separator: "+"))",
-                select: consistency.repeated(columns, of: entity, in: table, selecting: "Z_PK, keeper").inlined,
+                select: Consistency(layout).repeated(columns, of: entity, in: table, selecting: "Z_PK, keeper").inlined,
                 action: .merge(entity: entity.name))
         }
     }

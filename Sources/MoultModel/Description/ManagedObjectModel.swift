@@ -111,6 +111,12 @@ extension ManagedObjectModel {
         entity.name == ancestor.name || superentities(of: entity).contains { $0.name == ancestor.name }
     }
 
+    /// Whether the entity of a name is that of another, or lies below it; not where the model lacks one of them.
+    package func isKind(_ name: String, of ancestor: String) -> Bool {
+        guard let entity = entity(name), let other = self.entity(ancestor) else { return false }
+        return isKind(entity, of: other)
+    }
+
     /// The attributes of an entity, inherited ones included, ordered by name in byte order.
     public func attributes(of entity: EntityDescription) -> [AttributeDescription] {
         lineage(of: entity).flatMap(\.attributes).sorted { $0.name.precedesInByteOrder($1.name) }

@@ -145,10 +145,3 @@ extension MigrationManager {
         return found
     }
 }
-
-extension ManagedObjectModel {
-    func isKind(_ name: String, of ancestor: String) -> Bool {
-        guard let entity = entity(name), let other = self.entity(ancestor) else { return false }
-        return isKind(entity, of: other)
-    }
-}

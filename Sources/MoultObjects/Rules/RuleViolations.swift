@@ -94,14 +94,13 @@ struct RuleViolations {
     private func repeated(_ rule: ValidationRule, _ names: [String]) throws -> SQLText {
         let entity = try entity(rule.entityName)
         guard let table = store.layout.table(for: entity) else { throw store.noTable(entity.name) }
-        let consistency = Consistency(store.layout)
         let columns = try names.map { name in
-            guard let column = consistency.column(of: name, in: entity) else {
+            guard let column = store.layout.column(forProperty: name, in: entity) else {
                 throw store.noTable("\(entity.name).\(name)")
             }
             return column
         }
-        return consistency.repeated(columns, of: entity, in: table, selecting: "Z_PK, Z_ENT")
+        return Consistency(store.layout).repeated(columns, of: entity, in: table, selecting: "Z_PK, Z_ENT")
     }
 
     // MARK: - Code

@@ -85,13 +85,7 @@ extension ExpressionValue {
 
     private var anyNumber: ExpressionNumber? { number ?? text.flatMap(ExpressionNumber.init(digits:)) }
 
-    private var whole: Int64? {
-        switch anyNumber {
-        case .integer(let number)?: number
-        case .real(let number)?: Int64(exactly: number)
-        case nil: nil
-        }
-    }
+    private var whole: Int64? { anyNumber?.whole }
 
     private var flag: Bool? {
         switch text?.lowercased() {

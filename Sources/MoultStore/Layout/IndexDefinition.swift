@@ -175,7 +175,7 @@ extension EntityTable.Column.Role {
 }
 
 extension StoreLayout {
-    /// The column of an attribute or of a to-one relationship.
+    /// The column of an attribute, or of the key of a to-one relationship; nil for another property.
     package func column(forProperty name: String, in entity: EntityDescription) -> String? {
         if let column = column(forAttribute: name, in: entity) { return column }
         guard case .foreignKey(_, let column, _)? = storage(ofRelationship: name, in: entity) else { return nil }

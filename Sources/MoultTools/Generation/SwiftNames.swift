@@ -24,9 +24,6 @@ extension String {
         return text.isIdentifier ? text : "_" + text
     }
 
-    var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
-    var lowercasedFirst: String { prefix(1).lowercased() + dropFirst() }
-
     /// A string literal of Swift.
     var swiftLiteral: String {
         var text = ""

@@ -115,7 +115,8 @@ extension GitRevision {
         return try read(place, files, in: scratch)
     }
 
-    private static func withoutDots(_ path: String) -> String {
+    /// A path with its `.` and `..` resolved by its text alone, without a slash at its beginning.
+    static func withoutDots(_ path: String) -> String {
         var parts: [Substring] = []
         for part in path.split(separator: "/") where part != "." {
             if part == "..", !parts.isEmpty { parts.removeLast() } else { parts.append(part) }

@@ -277,10 +277,6 @@ extension LintFinding {
     }
 }
 
-extension Substring {
-    fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
-}
-
 extension String {
     /// As a relative URI.
     fileprivate var percentEncoded: String {

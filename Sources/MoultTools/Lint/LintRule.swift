@@ -188,9 +188,7 @@ package enum LintPage {
     /// The findings of a plan with the same sentences and remedies; an empty line if there are none.
     private static func plan(_ rule: LintRule) -> String {
         let codes = Finding.codes(ofRule: rule.code).map { "`\($0)`" }
-        guard let last = codes.last else { return "" }
-        let others = codes.dropLast().joined(separator: ", ")
-        return "\nIn a plan, it has the code \(others.isEmpty ? last : "\(others) or \(last)").\n"
+        return codes.isEmpty ? "" : "\nIn a plan, it has the code \(codes.listed("or")).\n"
     }
 
     /// The list of all rules.

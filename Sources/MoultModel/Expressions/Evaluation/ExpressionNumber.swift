@@ -34,6 +34,14 @@ package enum ExpressionNumber: Sendable, Hashable {
         }
     }
 
+    /// The integer that it is; nil for a fraction, and for what does not fit.
+    package var whole: Int64? {
+        switch self {
+        case .integer(let number): number
+        case .real(let number): Int64(exactly: number)
+        }
+    }
+
     /// The integer that SQLite's CAST makes of it: cut towards zero, and at the ends of the range.
     package var integer: Int64 {
         switch self {
