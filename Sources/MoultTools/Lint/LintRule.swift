@@ -156,6 +156,13 @@ package struct LintExample: Sendable {
     }
 }
 
+// Entities of the examples.
+extension LintRule {
+    static func post(_ property: String) -> String { "<entity name=\"Post\">\n    \(property)\n</entity>" }
+    static let title = post("<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>")
+    static let user = "<entity name=\"User\"/>\n"
+}
+
 /// The page of a rule in the documentation, generated from the table.
 package enum LintPage {
     /// The whole page.

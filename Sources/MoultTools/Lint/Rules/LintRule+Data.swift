@@ -1,9 +1,5 @@
 extension LintRule {
     private static let empty = "<entity name=\"Post\"/>"
-    private static let user = "<entity name=\"User\"/>\n"
-    private static func post(_ property: String) -> String {
-        "<entity name=\"Post\">\n    \(property)\n</entity>"
-    }
     private static let rating = post("<attribute name=\"rating\" optional=\"YES\" attributeType=\"Integer 16\"/>")
     private static func authors(_ facts: String) -> String {
         user

@@ -3,13 +3,8 @@ import MoultModel
 import MoultPlan
 
 extension LintRule {
-    private static func post(_ property: String) -> String {
-        "<entity name=\"Post\">\n    \(property)\n</entity>"
-    }
-    private static let title = post("<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>")
     private static let headline = post(
         "<attribute name=\"headline\" optional=\"YES\" attributeType=\"String\" elementID=\"title\"/>")
-    private static let user = "<entity name=\"User\"/>\n"
     private static let tag = "<entity name=\"Tag\"/>\n"
     private static func author(_ name: String, _ destination: String, optional: Bool = true) -> String {
         post(

@@ -3,10 +3,6 @@ import MoultModel
 import MoultPlan
 
 extension LintRule {
-    private static func post(_ property: String) -> String {
-        "<entity name=\"Post\">\n    \(property)\n</entity>"
-    }
-    private static let title = post("<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>")
     /// Posts with an author, where the relationship to the author has these facts.
     private static func authored(_ facts: String, _ tail: String = "") -> String {
         """
