@@ -36,10 +36,8 @@ package struct InspectReport: Sendable {
         _ snapshot: StoreSnapshot, _ recognition: StoreRecognition, in versions: ModelVersions,
         counts: [String: Int64?], history: [String: Int64], withValues: Bool
     ) {
-        self.withValues = withValues
-        self.history = history
-        self.snapshot = snapshot
-        self.recognition = recognition
+        (self.withValues, self.history) = (withValues, history)
+        (self.snapshot, self.recognition) = (snapshot, recognition)
         names = recognition.position.map { versions.versions[$0].names } ?? []
         self.counts = counts.sorted { $0.key.precedesInByteOrder($1.key) }
     }

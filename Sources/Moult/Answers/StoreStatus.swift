@@ -46,9 +46,7 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
         isRunUnfinished: Bool, underWay: (process: Int32?, since: String?)?, deferredTasks: [DeferredTask],
         leftOutside: String?, paused: MigrationCheckpoint?
     ) throws {
-        self.paused = paused
-        self.deferredTasks = deferredTasks
-        self.leftOutside = leftOutside
+        (self.paused, self.deferredTasks, self.leftOutside) = (paused, deferredTasks, leftOutside)
         process = underWay?.process
         self.underWay = underWay.map { run in
             let who = run.process.map { "Process \($0)" } ?? "A process"

@@ -135,12 +135,8 @@ package struct ProgressLine: Sendable, Hashable {
     ) {
         self.phase = phase
         self.fraction = fraction.isFinite ? min(max(fraction, 0), 1) : 0
-        self.rows = rows
-        self.totalRows = totalRows
-        self.bytes = bytes
-        self.elapsed = elapsed
-        self.elapsedOnRows = elapsedOnRows
-        self.remaining = remaining
+        (self.rows, self.totalRows, self.bytes) = (rows, totalRows, bytes)
+        (self.elapsed, self.elapsedOnRows, self.remaining) = (elapsed, elapsedOnRows, remaining)
     }
 
     /// `change: 61 %, 460,900 of 752,865 rows, 120,000 rows/s, 3.9 s left`

@@ -93,10 +93,7 @@ struct DiagnosisSite {
         let folder = (try? system.resolve(Path.folder(of: store))) ?? Path.folder(of: store)
         path = (try? system.resolve(store)) ?? Path.join(folder, Path.name(of: store))
         sidecar = Sidecar(store: path)
-        self.context = context
-        self.target = target
-        self.options = options
-        self.migrator = migrator
+        (self.context, self.target, self.options, self.migrator) = (context, target, options, migrator)
         let read = Result {
             try StoreProbe.read(store, system: system) { probe in
                 var damage: String?

@@ -18,9 +18,7 @@ struct MirrorReading {
     private(set) var listed: Int64 = 0
 
     init(_ connection: Connection, _ script: PartialScript, _ mark: MirrorMark) {
-        self.connection = connection
-        self.script = script
-        self.mark = mark
+        (self.connection, self.script, self.mark) = (connection, script, mark)
     }
 
     /// Lists the objects that were written.

@@ -23,10 +23,7 @@ package struct Verb: Sendable {
         _ name: String, _ summary: String, discussion: String = "", operands: [Operand] = [], options: [Option] = [],
         examples: [String], subverbs: [Verb] = [], run: @escaping Run
     ) {
-        self.name = name
-        self.summary = summary
-        self.discussion = discussion
-        self.operands = operands
+        (self.name, self.summary, self.discussion, self.operands) = (name, summary, discussion, operands)
         // A verb may have its own help for one of them.
         let common: [Option] = [.config, .json, .help]
         self.options = options + common.filter { shared in !options.contains { $0.name == shared.name } }
@@ -38,9 +35,7 @@ package struct Verb: Sendable {
 
     /// A verb that only groups others.
     package init(_ name: String, _ summary: String, discussion: String = "", subverbs: [Verb]) {
-        self.name = name
-        self.summary = summary
-        self.discussion = discussion
+        (self.name, self.summary, self.discussion) = (name, summary, discussion)
         operands = []
         options = [.help]
         examples = subverbs.flatMap(\.examples)
@@ -138,11 +133,8 @@ package struct Operand: Sendable, Hashable {
         _ name: String, _ help: String, isOptional: Bool = false, isRepeated: Bool = false,
         completes completion: Option.Completion = .files
     ) {
-        self.name = name
-        self.help = help
-        self.isOptional = isOptional
-        self.isRepeated = isRepeated
-        self.completion = completion
+        (self.name, self.help, self.isOptional) = (name, help, isOptional)
+        (self.isRepeated, self.completion) = (isRepeated, completion)
     }
 
     package static let store = Operand("STORE", "The path of a Core Data or SwiftData store.")

@@ -27,9 +27,7 @@ public struct ModelTransform: @unchecked Sendable {
         deciding: ((Old, TransformedModels<New>) throws -> TransformOutcome<New>)? = nil,
         _ body: @escaping (Old, New) throws -> Void
     ) {
-        self.old = old
-        self.new = new
-        self.versions = versions
+        (self.old, self.new, self.versions) = (old, new, versions)
         run = { old, new in
             guard let old = old as? Old, let new = new as? New else { return false }
             try body(old, new)

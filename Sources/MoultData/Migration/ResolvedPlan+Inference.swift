@@ -153,10 +153,8 @@ struct TransformInference {
         self.drops = drops
         self.older = try Self.relaxed(older, transforms)
         self.newer = try Self.relaxedForCode(newer, transforms, everywhere: judgesLater)
-        self.transforms = transforms
-        self.history = history
-        self.answers = answers
-        self.asksAboutRenames = asksAboutRenames
+        (self.transforms, self.history) = (transforms, history)
+        (self.answers, self.asksAboutRenames) = (answers, asksAboutRenames)
         correspondence = try Correspondence(
             from: self.older, to: self.newer, answers: Answers(answers), history: history)
         try run()

@@ -284,9 +284,7 @@ package struct SavedChanges: Sendable, Hashable {
     package var transactions: [UUID: Int64] = [:]
 
     package init(inserted: Set<ObjectID> = [], updated: Set<ObjectID> = [], deleted: Set<ObjectID> = []) {
-        self.inserted = inserted
-        self.updated = updated
-        self.deleted = deleted
+        (self.inserted, self.updated, self.deleted) = (inserted, updated, deleted)
     }
 
     package var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }

@@ -54,9 +54,7 @@ final class InstancePlan {
     }
 
     private init(_ steps: [Step], missing: [Int], to entity: DestinationEntity, from reader: InstanceReader?) {
-        self.steps = steps
-        self.missing = missing
-        self.reader = reader
+        (self.steps, self.missing, self.reader) = (steps, missing, reader)
         row = reader?.row
         var stepOfPosition = [Int?](repeating: nil, count: entity.attributes.count)
         var copies: [Copy] = []
@@ -65,9 +63,7 @@ final class InstancePlan {
             stepOfPosition[step.position] = index
             if let copy = Copy(step, entity.inserter) { copies.append(copy) } else { written.append(step) }
         }
-        self.stepOfPosition = stepOfPosition
-        self.copies = copies
-        self.written = written
+        (self.stepOfPosition, self.copies, self.written) = (stepOfPosition, copies, written)
     }
 
     /// The defaults of an entity's attributes, and nothing else.

@@ -27,11 +27,7 @@ package struct PolicyRun {
         external: ExternalStorage, batchSize: Int = 1_000, on system: any System = POSIXSystem(),
         progress: @escaping (_ done: Int64, _ sentence: String) -> Bool = { _, _ in true }
     ) {
-        self.mapping = mapping
-        self.from = from
-        self.to = to
-        self.registry = registry
-        self.external = external
+        (self.mapping, self.from, self.to, self.registry, self.external) = (mapping, from, to, registry, external)
         self.batchSize = max(batchSize, 1)
         self.system = system
         self.progress = progress

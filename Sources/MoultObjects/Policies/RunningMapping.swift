@@ -38,11 +38,8 @@ final class RunningMapping {
         _ mapping: ResolvedEntityMapping, at position: Int, policy: EntityMigrationPolicy?, destinationNumber: Int64?,
         keepsKeys: Bool
     ) {
-        self.position = position
-        self.mapping = mapping
-        self.policy = policy
-        self.destinationNumber = destinationNumber
-        self.keepsKeys = keepsKeys
+        (self.position, self.mapping, self.policy) = (position, mapping, policy)
+        (self.destinationNumber, self.keepsKeys) = (destinationNumber, keepsKeys)
         entityMapping =
             mapping.written
             ?? EntityMapping(
@@ -105,9 +102,7 @@ struct MappedLink {
         inverseName = description.inverseName
         entity = try manager.entity(to)
         guard let position = entity.columns.shape.position(of: name) else { return nil }
-        self.name = name
-        self.position = position
-        self.mapping = mapping
+        (self.name, self.position, self.mapping) = (name, position, mapping)
         isToMany = description.isToMany
         isOrdered = description.isToMany && description.isOrdered
         let destinationEntityName = description.destinationEntityName

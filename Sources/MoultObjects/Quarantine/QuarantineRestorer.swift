@@ -42,9 +42,7 @@ package final class QuarantineRestorer {
 
     /// - Parameter checkpoint: called for each object; it throws where the run is cancelled.
     package init(_ store: ObjectStore, _ connection: Connection, checkpoint: @escaping () throws -> Void = {}) throws {
-        self.store = store
-        self.connection = connection
-        self.checkpoint = checkpoint
+        (self.store, self.connection, self.checkpoint) = (store, connection, checkpoint)
         ledger = try RuleLedger(store, connection)
         try connection.execute("CREATE TEMP TABLE IF NOT EXISTS moult_restored (entry INTEGER PRIMARY KEY)")
     }

@@ -13,11 +13,7 @@ package struct QuarantinedObject: Sendable, Hashable {
     package var object: String
 
     package init(entity: String, key: Int64, reason: String, origin: String, object: String) {
-        self.entity = entity
-        self.key = key
-        self.reason = reason
-        self.origin = origin
-        self.object = object
+        (self.entity, self.key, self.reason, self.origin, self.object) = (entity, key, reason, origin, object)
     }
 }
 

@@ -33,9 +33,7 @@ package struct FetchLowering {
                 .usage, "The store contains no objects of \(fetch.entityName).", place: fetch.entityName,
                 remedy: "Use one of: \(layout.model.entities.map(\.name).joined(separator: ", ")).")
         }
-        self.fetch = fetch
-        self.entity = entity
-        self.layout = layout
+        (self.fetch, self.entity, self.layout) = (fetch, entity, layout)
         let aliases = AliasCounter()
         let alias = aliases.make()
         scope = QueryScope("\(name: table.name) AS \(name: alias)", link: nil, aliases: aliases)

@@ -32,9 +32,7 @@ package struct ObjectFetch: Sendable {
     package var having: Predicate?
 
     package init(entityName: String, predicate: Predicate? = nil, sort: [SortTerm] = []) {
-        self.entityName = entityName
-        self.predicate = predicate
-        self.sort = sort
+        (self.entityName, self.predicate, self.sort) = (entityName, predicate, sort)
     }
 
     /// `NSSortDescriptor`
@@ -46,9 +44,7 @@ package struct ObjectFetch: Sendable {
         package var options: Predicate.Options
 
         package init(_ keyPath: String, isAscending: Bool = true, options: Predicate.Options = []) {
-            self.keyPath = keyPath
-            self.isAscending = isAscending
-            self.options = options
+            (self.keyPath, self.isAscending, self.options) = (keyPath, isAscending, options)
         }
     }
 

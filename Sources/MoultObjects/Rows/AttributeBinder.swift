@@ -17,10 +17,7 @@ final class AttributeBinder {
     private let place: String
 
     init(attribute: AttributeDescription, parameter: Int, external: ExternalFiles, place: String) {
-        self.attribute = attribute
-        self.parameter = parameter
-        self.external = external
-        self.place = place
+        (self.attribute, self.parameter, self.external, self.place) = (attribute, parameter, external, place)
     }
 
     func bind(_ value: AttributeValue, to statement: Statement) throws {
@@ -86,9 +83,7 @@ final class ExternalFiles {
     ///   - storage: nil for a store in memory, whose values all stay in their columns.
     ///   - connection: the store, in a transaction that writes whenever a value is kept.
     init(_ storage: ExternalStorage?, of connection: Connection, _ system: some System) {
-        self.storage = storage
-        self.connection = connection
-        self.system = system
+        (self.storage, self.connection, self.system) = (storage, connection, system)
     }
 
     /// A writer that goes away without committing has written nothing.

@@ -158,10 +158,7 @@ package struct DerivedTarget {
         let condition: String
 
         init(_ what: String, _ table: String, _ value: String, where condition: String) {
-            self.what = what
-            self.table = table
-            self.value = value
-            self.condition = condition
+            (self.what, self.table, self.value, self.condition) = (what, table, value, condition)
         }
     }
 

@@ -29,10 +29,7 @@ final class RowWriter {
         _ connection: Connection, layout: StoreLayout, external: ExternalFiles, recomputed: RecomputedRows? = nil,
         on system: some System
     ) throws {
-        self.connection = connection
-        self.layout = layout
-        self.external = external
-        self.system = system
+        (self.connection, self.layout, self.external, self.system) = (connection, layout, external, system)
         keys = PrimaryKeys(connection, layout)
         try connection.registerCoreDataStubs()
         // A function with the very number of arguments goes before the stub, which takes any.
@@ -181,12 +178,8 @@ struct JoinPair {
     init?(_ storage: RelationshipStorage) {
         guard case .joinTable(let table, let own, let other, let order, let inverseOrder, let isReflexive) = storage
         else { return nil }
-        self.table = table
-        self.own = own
-        self.other = other
-        self.order = order
-        self.inverseOrder = inverseOrder
-        self.isReflexive = isReflexive
+        (self.table, self.own, self.other) = (table, own, other)
+        (self.order, self.inverseOrder, self.isReflexive) = (order, inverseOrder, isReflexive)
     }
 }
 

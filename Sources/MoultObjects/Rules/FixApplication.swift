@@ -22,11 +22,7 @@ struct FixApplication {
         _ fix: ValidationRule.Fix, of rule: ValidationRule, _ store: ObjectStore, _ quarantine: QuarantineWriter,
         _ ledger: RuleLedger, author: String
     ) throws {
-        self.rule = rule
-        self.store = store
-        self.quarantine = quarantine
-        self.ledger = ledger
-        self.author = author
+        (self.rule, self.store, self.quarantine, self.ledger, self.author) = (rule, store, quarantine, ledger, author)
         switch fix {
         case .set(let values): way = .set(values)
         case .nullify(let relationship): way = .set([relationship: .constant(.null)])

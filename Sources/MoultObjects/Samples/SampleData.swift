@@ -21,10 +21,7 @@ package struct SampleData: Sendable {
     package var nils: Int?
 
     package init(seed: UInt64 = 1, count: Int = 16, counts: [String: Int] = [:], isHostile: Bool = true) {
-        self.seed = seed
-        self.count = count
-        self.counts = counts
-        self.isHostile = isHostile
+        (self.seed, self.count, self.counts, self.isHostile) = (seed, count, counts, isHostile)
     }
 
     /// Writes the objects; the caller commits.

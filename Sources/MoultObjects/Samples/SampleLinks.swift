@@ -11,9 +11,7 @@ struct SampleLinks {
     private var done: Set<RelationshipReference> = []
 
     init(objects: [String: [ObjectReference]], writer: ObjectWriter, seed: UInt64, count: Int? = nil) {
-        self.objects = objects
-        self.count = count
-        self.writer = writer
+        (self.objects, self.count, self.writer) = (objects, count, writer)
         generator = SeededGenerator(seed: seed)
     }
 

@@ -190,9 +190,7 @@ package struct ObjectChanges: Sendable {
         }
 
         package init(id: ObjectID, version: Int64?, values: Values) {
-            self.id = id
-            self.version = version
-            self.values = values
+            (self.id, self.version, self.values) = (id, version, values)
         }
 
         package init(id: ObjectID, version: Int64?, values: [String: ObjectValue]) {

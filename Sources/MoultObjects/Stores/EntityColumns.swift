@@ -149,9 +149,7 @@ final class StoredRelationship {
         else { return nil }
         place = "\(entity.name).\(name)"
         reference = RelationshipReference(entity: declaring.name, name: name)
-        self.description = description
-        self.storage = storage
-        self.destination = destination
+        (self.description, self.storage, self.destination) = (description, storage, destination)
         destinationRoot = model.root(of: there).name
         let inverse = model.inverse(of: description)
         self.inverse = inverse.flatMap { inverse in

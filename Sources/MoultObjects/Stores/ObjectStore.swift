@@ -128,11 +128,8 @@ package final class ObjectStore {
         external: ExternalStorage?, keepsHistory: Bool = true,
         file: (device: UInt64, inode: UInt64)? = nil, _ system: any System
     ) throws {
-        self.connection = connection
-        self.file = file
-        self.path = path
-        self.isReadOnly = isReadOnly
-        self.system = system
+        (self.connection, self.file, self.path) = (connection, file, path)
+        (self.isReadOnly, self.system) = (isReadOnly, system)
         externalData = { name in try external?.contents(of: name, on: system) }
         let opened = try connection.transaction(.deferred) {
             try OpenedStore(

@@ -80,9 +80,7 @@ package final class SnapshotReader {
             }
             variants[entity.number] = Variant(origin: store.origin(of: entity.shape.entity.name), fields: fields)
         }
-        self.variants = variants
-        self.readings = readings
-        self.places = places
+        (self.variants, self.readings, self.places) = (variants, readings, places)
         builder = StoredRow.Builder(.init(names.map(store.origin)))
         selectList = list.names.joined(separator: ", ")
         columnCount = list.names.count

@@ -45,11 +45,7 @@ package struct Correspondence: Sendable {
             to: destination.model.entities.map { .init(name: $0.name, identifier: $0.renamingIdentifier) },
             answers: answers.entityNames)
         try answers.check(from: source, to: destination, sourceOf: matching.sources)
-        self.source = source
-        self.destination = destination
-        self.from = from
-        self.to = to
-        self.answers = answers
+        (self.source, self.destination, self.from, self.to, self.answers) = (source, destination, from, to, answers)
         entitySources = matching.sources
         entityDestinations = Dictionary(matching.sources.map { ($0.value, $0.key) }) { first, _ in first }
         propertySources = [:]
@@ -94,15 +90,9 @@ package struct Correspondence: Sendable {
         entitySources: [String: String], propertySources: [String: [String: String]], questions: [Question],
         kept: Set<String> = [], answers: EdgeAnswers = EdgeAnswers()
     ) {
-        self.source = source
-        self.destination = destination
-        self.from = from
-        self.to = to
-        self.entitySources = entitySources
-        self.propertySources = propertySources
-        self.questions = questions
-        self.kept = kept
-        self.answers = answers
+        (self.source, self.destination, self.from) = (source, destination, from)
+        (self.to, self.entitySources, self.propertySources) = (to, entitySources, propertySources)
+        (self.questions, self.kept, self.answers) = (questions, kept, answers)
         entityDestinations = Dictionary(entitySources.map { ($0.value, $0.key) }) { first, _ in first }
     }
 

@@ -78,11 +78,8 @@ package final class ResolvedEntity: Sendable {
             for name in declaring.propertyNames { inheritedFrom[name] = declaring.name }
         }
         description = lineage.first ?? EntityDescription(name: "")
-        self.attributes = attributes
-        self.relationships = relationships
-        self.declared = declared
-        self.lineage = lineage
-        self.inheritedFrom = inheritedFrom
+        (self.attributes, self.relationships, self.declared) = (attributes, relationships, declared)
+        (self.lineage, self.inheritedFrom) = (lineage, inheritedFrom)
         sameNames = Dictionary(
             (Array(attributes.keys) + Array(relationships.keys)).map { ($0, $0) },
             uniquingKeysWith: { first, _ in first })

@@ -22,9 +22,7 @@ struct Composer {
         _ first: ResolvedMapping, _ second: ResolvedMapping, from source: ResolvedModel, through middle: ResolvedModel,
         to destination: ResolvedModel
     ) {
-        self.source = source
-        self.middle = middle
-        self.destination = destination
+        (self.source, self.middle, self.destination) = (source, middle, destination)
         let (origins, nexts) = (first.byDestination, second.byDestination)
         self.first = origins
         self.second = nexts

@@ -55,10 +55,8 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
         sourceEntityName: String?, destinationEntityName: String?,
         attributes: [String: AttributeSource] = [:], relationships: [String: RelationshipSource] = [:]
     ) {
-        self.sourceEntityName = sourceEntityName
-        self.destinationEntityName = destinationEntityName
-        self.attributes = attributes
-        self.relationships = relationships
+        (self.sourceEntityName, self.destinationEntityName) = (sourceEntityName, destinationEntityName)
+        (self.attributes, self.relationships) = (attributes, relationships)
     }
 
     /// Whether it has a source for each property that another mapping to the same entity, or to an identical one, has.

@@ -29,9 +29,7 @@ package struct MigrationPath: Sendable, Equatable {
         var walker = PathWalker(versions: versions, answers: answers)
         edges = try walker.edges(from: from, to: to, registered: registered)
         passes = try walker.passes(over: edges, from: from, stops: stops)
-        self.versions = versions
-        self.from = from
-        self.to = to
+        (self.versions, self.from, self.to) = (versions, from, to)
         questions = (edges.flatMap(\.questions) + walker.questions).map { $0.bound(to: versions) }
     }
 

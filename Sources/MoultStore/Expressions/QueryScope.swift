@@ -30,9 +30,7 @@ package final class QueryScope {
     package let link: SQLText?
 
     package init(_ source: SQLText, link: SQLText?, aliases: AliasCounter) {
-        self.source = source
-        self.link = link
-        self.aliases = aliases
+        (self.source, self.link, self.aliases) = (source, link, aliases)
     }
 
     /// The value of an expression over the scope's one row: as it is, or where rows had to be joined, as a SELECT.

@@ -47,9 +47,7 @@ package struct TriggerDefinition: Sendable, Hashable {
     package let sql: String
 
     package init(name: String, table: String, sql: String) {
-        self.name = name
-        self.table = table
-        self.sql = sql
+        (self.name, self.table, self.sql) = (name, table, sql)
     }
 }
 

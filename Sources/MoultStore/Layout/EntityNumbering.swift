@@ -66,10 +66,7 @@ package struct PrimaryKeyRow: Sendable, Hashable {
     package var isUncountable = false
 
     package init(number: Int, name: String, superNumber: Int, max: Int64) {
-        self.number = number
-        self.name = name
-        self.superNumber = superNumber
-        self.max = max
+        (self.number, self.name, self.superNumber, self.max) = (number, name, superNumber, max)
     }
 
     /// The highest key of a row of `Z_PRIMARYKEY` as SQL: a number, as SQLite reads what is none; 0 where no key could

@@ -21,10 +21,8 @@ package struct EntityTable: Sendable, Equatable {
         name: String, rootEntityName: String, columns: [Column], constraints: [UniqueConstraint] = [],
         sql: String? = nil
     ) {
-        self.name = name
-        self.rootEntityName = rootEntityName
-        self.columns = columns
-        self.constraints = constraints
+        (self.name, self.rootEntityName) = (name, rootEntityName)
+        (self.columns, self.constraints) = (columns, constraints)
         self.sql = sql ?? Self.createStatement(name, columns, constraints)
     }
 
@@ -53,9 +51,7 @@ package struct EntityTable: Sendable, Equatable {
         package let role: Role
 
         package init(name: String, type: String, role: Role) {
-            self.name = name
-            self.type = type
-            self.role = role
+            (self.name, self.type, self.role) = (name, type, role)
         }
 
         /// The role of a column. `entity` is the entity that declares the property, not one that inherits it.

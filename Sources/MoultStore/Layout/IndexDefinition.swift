@@ -11,10 +11,7 @@ package struct IndexDefinition: Sendable, Hashable {
     package let sql: String
 
     package init(name: String, table: String, isUnique: Bool = false, sql: String) {
-        self.name = name
-        self.table = table
-        self.isUnique = isUnique
-        self.sql = sql
+        (self.name, self.table, self.isUnique, self.sql) = (name, table, isUnique, sql)
     }
 }
 

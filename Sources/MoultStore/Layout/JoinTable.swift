@@ -10,9 +10,7 @@ package struct JoinTable: Sendable, Equatable {
     package let sql: String
 
     package init(name: String, owner: RelationshipReference, columns: [Column], sql: String? = nil) {
-        self.name = name
-        self.owner = owner
-        self.columns = columns
+        (self.name, self.owner, self.columns) = (name, owner, columns)
         self.sql = sql ?? Self.createStatement(name, columns)
     }
 

@@ -36,11 +36,8 @@ package struct StoreLayout: Sendable, Equatable {
         model: ManagedObjectModel, level: FrameworkLevel, entityNumbers: [String: Int], tables: [EntityTable],
         joinTables: [JoinTable]
     ) {
-        self.model = model
-        self.level = level
-        self.entityNumbers = entityNumbers
-        self.tables = tables
-        self.joinTables = joinTables
+        (self.model, self.level, self.entityNumbers) = (model, level, entityNumbers)
+        (self.tables, self.joinTables) = (tables, joinTables)
         let byRoot = Dictionary(
             tables.enumerated().map { ($1.rootEntityName, $0) }, uniquingKeysWith: { first, _ in first })
         tablePositions = byRoot

@@ -17,10 +17,8 @@ package struct BoundPlan: Sendable {
         package var framework: Int
 
         package init(storeUUID: String, checksum: [UInt8], catalogueDigest: [UInt8], framework: Int) {
-            self.storeUUID = storeUUID
-            self.checksum = checksum
-            self.catalogueDigest = catalogueDigest
-            self.framework = framework
+            (self.storeUUID, self.checksum) = (storeUUID, checksum)
+            (self.catalogueDigest, self.framework) = (catalogueDigest, framework)
         }
 
         package init(_ snapshot: StoreSnapshot) {
@@ -37,9 +35,7 @@ package struct BoundPlan: Sendable {
         package var losses: [MigrationLoss]
 
         package init(rowCounts: [String: Int64], disjoint: Set<[Int]>, losses: [MigrationLoss] = []) {
-            self.rowCounts = rowCounts
-            self.disjoint = disjoint
-            self.losses = losses
+            (self.rowCounts, self.disjoint, self.losses) = (rowCounts, disjoint, losses)
         }
     }
 

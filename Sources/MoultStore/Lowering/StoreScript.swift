@@ -134,13 +134,8 @@ extension StoreScript {
             _ kind: Kind, _ table: String, reads: Set<String> = [], _ sql: String, _ sentence: String,
             rows: RowCount = 0, keys: Keys? = nil
         ) {
-            self.kind = kind
-            self.table = table
-            self.reads = reads
-            self.sql = sql
-            self.sentence = sentence
-            self.rows = rows
-            self.keys = keys
+            (self.kind, self.table, self.reads, self.sql) = (kind, table, reads, sql)
+            (self.sentence, self.rows, self.keys) = (sentence, rows, keys)
         }
 
         init(

@@ -12,9 +12,7 @@ package struct SchemaGaps: Sendable, Equatable {
         package let isOfPairs: Bool
 
         package init(table: String, column: EntityTable.Column, isOfPairs: Bool = false) {
-            self.table = table
-            self.column = column
-            self.isOfPairs = isOfPairs
+            (self.table, self.column, self.isOfPairs) = (table, column, isOfPairs)
         }
     }
 

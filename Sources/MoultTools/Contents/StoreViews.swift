@@ -134,9 +134,7 @@ package struct ReadableCopy {
     private let system: any System
 
     package init(of store: String, versions: ModelVersions?, _ system: any System = POSIXSystem()) {
-        self.store = store
-        self.versions = versions
-        self.system = system
+        (self.store, self.versions, self.system) = (store, versions, system)
     }
 
     /// Makes the copy; it has its name only when it is whole.

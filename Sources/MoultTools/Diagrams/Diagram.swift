@@ -33,11 +33,7 @@ package struct Diagram: Sendable, Equatable {
         package init(
             _ title: String, kind: String? = nil, lines: [Line] = [], mark: Mark = .none, group: String? = nil
         ) {
-            self.title = title
-            self.kind = kind
-            self.lines = lines
-            self.mark = mark
-            self.group = group
+            (self.title, self.kind, self.lines, self.mark, self.group) = (title, kind, lines, mark, group)
         }
     }
 
@@ -59,11 +55,7 @@ package struct Diagram: Sendable, Equatable {
         package var mark: Mark
 
         package init(from: Int, to: Int, kind: Kind, label: String = "", mark: Mark = .none) {
-            self.from = from
-            self.to = to
-            self.kind = kind
-            self.label = label
-            self.mark = mark
+            (self.from, self.to, self.kind, self.label, self.mark) = (from, to, kind, label, mark)
         }
     }
 
@@ -85,9 +77,7 @@ package struct Diagram: Sendable, Equatable {
     package var links: [Link]
 
     package init(title: String, boxes: [Box] = [], links: [Link] = []) {
-        self.title = title
-        self.boxes = boxes
-        self.links = links
+        (self.title, self.boxes, self.links) = (title, boxes, links)
     }
 
     /// Whether it shows how things follow one another, and not how they belong together.

@@ -39,9 +39,7 @@ package struct ExportWriter {
 
     /// - Parameter isExact: whether CSV has texts as they are that a spreadsheet takes for formulas.
     package init(_ format: Format, isExact: Bool = false, _ system: any System = POSIXSystem()) {
-        self.format = format
-        self.isExact = isExact
-        self.system = system
+        (self.format, self.isExact, self.system) = (format, isExact, system)
     }
 
     /// Exports a store.

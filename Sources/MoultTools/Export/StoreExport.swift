@@ -28,10 +28,7 @@ package struct StoreExport {
         package init(
             entities: [String] = [], predicate: MoultModel.Predicate? = nil, limit: Int? = nil, columns: [String]? = nil
         ) {
-            self.entities = entities
-            self.predicate = predicate
-            self.limit = limit
-            self.columns = columns
+            (self.entities, self.predicate, self.limit, self.columns) = (entities, predicate, limit, columns)
         }
 
         var isWhole: Bool { entities.isEmpty && predicate == nil && limit == nil && columns == nil }

@@ -18,10 +18,7 @@ package struct MigrationTests: Sendable {
     package let pairs: [Pair]
 
     package init(named name: String, imports: [String], registry: String, pairs: [Pair]) {
-        self.name = name
-        self.imports = imports
-        self.registry = registry
-        self.pairs = pairs
+        (self.name, self.imports, self.registry, self.pairs) = (name, imports, registry, pairs)
     }
 
     /// The same, where the tests read the model from its file.

@@ -34,9 +34,7 @@ package struct GitRevision: Sendable, CustomStringConvertible {
         let git = try Git(around: path)
         let found = try git.lines(["rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"])
         guard found.exit == 0, let commit = found.line else { throw try Self.unknown(name, git) }
-        self.git = git
-        self.name = name
-        self.commit = commit
+        (self.git, self.name, self.commit) = (git, name, commit)
     }
 
     private static func isShallow(_ git: Git) throws -> Bool {

@@ -17,9 +17,7 @@ package struct LintReport: Sendable {
     let lastStep: LintStep?
 
     package init(_ findings: [LintFinding], of subject: LintSubject, path: String, rules: [LintRule]) {
-        self.findings = findings
-        self.path = path
-        self.rules = rules
+        (self.findings, self.path, self.rules) = (findings, path, rules)
         versions = subject.versions.map(\.name)
         sources = subject.releases.map(\.source)
         lastStep = subject.openSteps.last
@@ -28,9 +26,7 @@ package struct LintReport: Sendable {
 
     /// For a model that cannot be read, because of references to nothing.
     package init(brokenReferences findings: [LintFinding], path: String, rules: [LintRule]) {
-        self.findings = findings
-        self.path = path
-        self.rules = rules
+        (self.findings, self.path, self.rules) = (findings, path, rules)
         (versions, sources, lastStep) = ([], [], nil)
         gap = "The model cannot be read until these are corrected, so no other rule was applied."
     }

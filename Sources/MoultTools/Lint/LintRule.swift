@@ -57,16 +57,9 @@ package struct LintRule: Sendable {
         _ code: String, _ severity: Finding.Severity, _ title: String, profile: Profile? = nil, meaning: String,
         onDevice: String, remedy: String, failing: LintExample, corrected: LintExample, check: Check
     ) {
-        self.code = code
-        self.severity = severity
-        self.title = title
-        self.profile = profile
-        self.meaning = meaning
-        self.onDevice = onDevice
-        self.remedy = remedy
-        self.failing = failing
-        self.corrected = corrected
-        self.check = check
+        (self.code, self.severity, self.title, self.profile) = (code, severity, title, profile)
+        (self.meaning, self.onDevice, self.remedy) = (meaning, onDevice, remedy)
+        (self.failing, self.corrected, self.check) = (failing, corrected, check)
     }
 
     package var category: Category {
@@ -133,10 +126,8 @@ package struct LintExample: Sendable {
     package init(
         _ versions: [Version], current: String? = nil, released: [Version] = [], releasedCurrent: String? = nil
     ) {
-        self.versions = versions
-        self.current = current
-        self.released = released
-        self.releasedCurrent = releasedCurrent
+        (self.versions, self.current) = (versions, current)
+        (self.released, self.releasedCurrent) = (released, releasedCurrent)
         swift = nil
     }
 

@@ -21,9 +21,7 @@ package struct Request: Sendable {
         guard let path = parts.first?.utf8.percentDecoded(plusIsBlank: false), path.hasPrefix("/"),
             let query = (parts.count > 1 ? Array(parts[1].utf8) : []).fields, body.count <= Self.formLimit
         else { return nil }
-        self.method = method
-        self.path = path
-        self.query = query
+        (self.method, self.path, self.query) = (method, path, query)
         self.headers = headers.map { ($0.0.lowercased(), $0.1) }
         let isForm = self.headers.contains {
             $0.name == "content-type" && $0.value.hasPrefix("application/x-www-form-urlencoded")

@@ -31,9 +31,7 @@ package struct AnswerSession: ToolAnswer {
         _ versions: ModelVersions, from: Int, to: Int, answers: Answers, path: String?,
         registered: [RegisteredStage] = []
     ) throws {
-        self.versions = versions
-        self.path = path
-        self.registered = registered
+        (self.versions, self.path, self.registered) = (versions, path, registered)
         let isElsewhere = { (answer: Answer) in
             versions.positions(of: answer) == nil && (answer.isBound || versions.areInsideStores)
         }

@@ -62,9 +62,7 @@ package struct UndecodableValue: Sendable, Hashable {
     package let isMissingFile: Bool
 
     package init(reason: String, bytes: [UInt8], isMissingFile: Bool = false) {
-        self.reason = reason
-        self.bytes = bytes
-        self.isMissingFile = isMissingFile
+        (self.reason, self.bytes, self.isMissingFile) = (reason, bytes, isMissingFile)
     }
 }
 

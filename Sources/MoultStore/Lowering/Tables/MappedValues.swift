@@ -30,12 +30,8 @@ struct MappedValues: Sendable {
         _ mapping: ResolvedEntityMapping, _ old: EntityDescription, _ new: EntityDescription,
         from source: StoreLayout, to destination: StoreLayout, schema: String, number: Int
     ) throws {
-        self.mapping = mapping
-        self.old = old
-        self.new = new
-        self.source = source
-        self.destination = destination
-        self.schema = schema
+        (self.mapping, self.old, self.new) = (mapping, old, new)
+        (self.source, self.destination, self.schema) = (source, destination, schema)
         try refuseLongConstants()
         for (position, name) in mapping.attributes.keys.sorted().enumerated() {
             guard case .expression(let expression)? = mapping.attributes[name],
