@@ -34,12 +34,8 @@ package struct ChangeVerifier {
             name: String, property: String? = nil, destination: String? = nil, key: String? = nil,
             isEntity: Bool = false, grows: Bool = false
         ) {
-            self.name = name
-            self.property = property
-            self.destination = destination
-            self.key = key
-            self.isEntity = isEntity
-            self.grows = grows
+            (self.name, self.property, self.destination) = (name, property, destination)
+            (self.key, self.isEntity, self.grows) = (key, isEntity, grows)
         }
     }
 
@@ -52,9 +48,7 @@ package struct ChangeVerifier {
         package var orders: [String]
 
         package init(name: String, keys: [Column], orders: [String] = []) {
-            self.name = name
-            self.keys = keys
-            self.orders = orders
+            (self.name, self.keys, self.orders) = (name, keys, orders)
         }
     }
 
@@ -67,10 +61,7 @@ package struct ChangeVerifier {
     package init(
         _ connection: Connection, tables: [Table], pairs: [Pairs], growing: Set<String> = []
     ) {
-        self.connection = connection
-        self.tables = tables
-        self.pairs = pairs
-        self.growing = growing
+        (self.connection, self.tables, self.pairs, self.growing) = (connection, tables, pairs, growing)
     }
 
     /// - Throws: `verificationFailed` where anything differs that was not noted.

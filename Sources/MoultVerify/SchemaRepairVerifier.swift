@@ -21,12 +21,8 @@ package struct SchemaRepairVerifier {
         package init(
             table: String, name: String, type: String, numbers: [Int], value: String? = nil, listKey: String? = nil
         ) {
-            self.table = table
-            self.name = name
-            self.type = type
-            self.numbers = numbers
-            self.value = value
-            self.listKey = listKey
+            (self.table, self.name, self.type) = (table, name, type)
+            (self.numbers, self.value, self.listKey) = (numbers, value, listKey)
         }
     }
 
@@ -42,11 +38,8 @@ package struct SchemaRepairVerifier {
     package init(
         _ connection: Connection, objects: [StoreShape.Object], columns: [Column], numbers: [Int], gone: [String] = []
     ) {
-        self.gone = gone
-        self.connection = connection
-        self.objects = objects
-        self.columns = columns
-        self.numbers = numbers
+        (self.gone, self.connection, self.objects) = (gone, connection, objects)
+        (self.columns, self.numbers) = (columns, numbers)
     }
 
     /// - Throws: `verificationFailed` where anything differs that was not asked for.
@@ -178,9 +171,7 @@ package struct RebuildVerifier {
         ///   - origin: what the old table calls it.
         ///   - numbers: the entity numbers of the rows that have it; nil for all.
         package init(_ name: String, origin: String, numbers: [Int]?) {
-            self.name = name
-            self.origin = origin
-            self.numbers = numbers
+            (self.name, self.origin, self.numbers) = (name, origin, numbers)
         }
     }
 
@@ -197,11 +188,7 @@ package struct RebuildVerifier {
         without left: String? = nil
     ) {
         rows = "main.\(old.quotedName) AS s" + (left.map { " WHERE NOT (\($0))" } ?? "")
-        self.connection = connection
-        self.table = table
-        self.old = old
-        self.keys = keys
-        self.columns = columns
+        (self.connection, self.table, self.old, self.keys, self.columns) = (connection, table, old, keys, columns)
     }
 
     /// - Throws: `verificationFailed` where a row is missing, is one too many, or has another value.

@@ -24,9 +24,7 @@ package struct StoreVerifier {
         countsStrangers: Bool = false
     ) {
         (self.withValues, self.countsStrangers) = (withValues, countsStrangers)
-        self.connection = connection
-        self.shape = shape
-        self.schema = schema
+        (self.connection, self.shape, self.schema) = (connection, shape, schema)
     }
 
     /// The faults of the catalogue and the entity numbers.

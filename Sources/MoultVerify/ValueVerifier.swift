@@ -38,12 +38,8 @@ package struct ValueVerifier {
         package init(
             place: String, table: String, column: String, numbers: [Int], form: Form, typeName: String
         ) {
-            self.place = place
-            self.table = table
-            self.column = column
-            self.numbers = numbers
-            self.form = form
-            self.typeName = typeName
+            (self.place, self.table, self.column) = (place, table, column)
+            (self.numbers, self.form, self.typeName) = (numbers, form, typeName)
         }
     }
 

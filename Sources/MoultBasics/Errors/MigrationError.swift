@@ -24,9 +24,7 @@ public struct MigrationError: Error, Sendable, Hashable {
     }
 
     package init(_ code: Code, _ message: String, place: String = "", remedy: Remedy, cause: String? = nil) {
-        self.code = code
-        self.message = message
-        self.place = place
+        (self.code, self.message, self.place) = (code, message, place)
         advice = remedy
         self.cause = cause
     }

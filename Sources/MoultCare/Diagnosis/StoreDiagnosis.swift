@@ -225,9 +225,7 @@ struct DiagnosisCheck: Sendable {
     /// In the order in which a person should read them, where they are equally bad.
     static let all: [DiagnosisCheck] = [
         unreadable, sideFiles, surroundings, neighbours, unfinishedRun, leftovers, records, failingRuns, damagedPages,
-        version,
-        plan, space,
-        rows, fewerRows, backups, quarantine, slowness,
+        version, plan, space, rows, fewerRows, backups, quarantine, slowness,
     ]
 }
 

@@ -85,13 +85,8 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
         _ name: String, _ schema: Schema?, _ url: URL, _ isStoredInMemoryOnly: Bool, _ allowsSave: Bool,
         _ groupContainer: GroupContainer, _ cloudKitDatabase: CloudKitDatabase
     ) {
-        self.name = name
-        self.schema = schema
-        self.url = url
-        self.isStoredInMemoryOnly = isStoredInMemoryOnly
-        self.allowsSave = allowsSave
-        self.groupContainer = groupContainer
-        self.cloudKitDatabase = cloudKitDatabase
+        (self.name, self.schema, self.url, self.isStoredInMemoryOnly) = (name, schema, url, isStoredInMemoryOnly)
+        (self.allowsSave, self.groupContainer, self.cloudKitDatabase) = (allowsSave, groupContainer, cloudKitDatabase)
     }
 }
 
@@ -196,9 +191,7 @@ public struct SwiftDataConfiguration: Sendable {
     public init(
         schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil, isCloudKitEnabled: Bool = false
     ) {
-        self.schema = schema
-        self.migrationPlan = migrationPlan
-        self.isCloudKitEnabled = isCloudKitEnabled
+        (self.schema, self.migrationPlan, self.isCloudKitEnabled) = (schema, migrationPlan, isCloudKitEnabled)
     }
 
     /// A configuration of the models of one released version.

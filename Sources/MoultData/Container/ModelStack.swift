@@ -32,9 +32,7 @@ final class ModelStack: @unchecked Sendable {
         customStoresByEntity = owned.reduce(into: [:]) { found, owned in
             for name in owned.0.layout.entityNumbers.keys { found[name] = owned.1 }
         }
-        self.schema = schema
-        self.coordinator = coordinator
-        self.stores = stores
+        (self.schema, self.coordinator, self.stores) = (schema, coordinator, stores)
         opened = zip(configurationNames, coordinator.stores).map { name, store in
             (name, CustomIdentities.shared.name(of: store.identifier) ?? store.identifier.uuidString)
         }

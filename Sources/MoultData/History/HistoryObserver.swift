@@ -41,9 +41,7 @@ public final class HistoryObserver: Observable, @unchecked Sendable {
         historyTokens: [String: any HistoryToken]? = nil, observedModels: [any PersistentModel.Type] = [],
         authors: Set<String> = [], modelContainer: ModelContainer, isolation: isolated (any Actor)? = #isolation
     ) throws {
-        self.modelContainer = modelContainer
-        self.observedModels = observedModels
-        self.authors = authors
+        (self.modelContainer, self.observedModels, self.authors) = (modelContainer, observedModels, authors)
         names = Set(try observedModels.map { try modelContainer.stack.binding($0).entityName })
         context = ModelContext(modelContainer)
         let numbers: [String: Int64] = try modelContainer.coordinator.usableStores().reduce(into: [:]) {

@@ -21,9 +21,7 @@ final class ObjectBacking: BackingData {
     private var others: [WeakReference<AnyObject>] = []
 
     init(_ object: Object, _ graph: ModelGraph, next first: (any PersistentModel)? = nil) {
-        self.object = object
-        self.graph = graph
-        self.first = first
+        (self.object, self.graph, self.first) = (object, graph, first)
     }
 
     /// Has a model show what another one shows.

@@ -24,9 +24,7 @@ final class PathProbe: BackingData {
     let depth: Int
 
     private init(_ model: any PersistentModel.Type, _ walk: Walk, depth: Int) {
-        self.model = model
-        self.walk = walk
-        self.depth = depth
+        (self.model, self.walk, self.depth) = (model, walk, depth)
     }
 
     /// The path that a key path means; nil if it gives something else than a stored property.

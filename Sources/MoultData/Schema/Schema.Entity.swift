@@ -27,11 +27,8 @@ extension Schema {
             name: String, superentityName: String?, uniquenessConstraints: [[String]], indexes: [Indexed],
             own: [Property]
         ) {
-            self.name = name
-            self.superentityName = superentityName
-            self.uniquenessConstraints = uniquenessConstraints
-            self.indexes = indexes
-            self.own = own
+            (self.name, self.superentityName) = (name, superentityName)
+            (self.uniquenessConstraints, self.indexes, self.own) = (uniquenessConstraints, indexes, own)
         }
     }
 }

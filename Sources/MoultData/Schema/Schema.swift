@@ -121,9 +121,7 @@ extension Schema {
 
         /// A version of these three numbers.
         public init(_ major: Int, _ minor: Int, _ patch: Int) {
-            self.major = major
-            self.minor = minor
-            self.patch = patch
+            (self.major, self.minor, self.patch) = (major, minor, patch)
         }
 
         /// `1.0.0`, as `NSStoreModelVersionIdentifiers` of a store has it.

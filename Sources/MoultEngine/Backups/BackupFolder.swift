@@ -218,10 +218,8 @@ public struct RetentionPolicy: Sendable, Hashable, Codable {
     public init(
         keepAllDays: Int = 7, keepWeeklyDays: Int = 30, minimumCount: Int = 3, keepsEachVersion: Bool = false
     ) {
-        self.keepAllDays = keepAllDays
-        self.keepWeeklyDays = keepWeeklyDays
-        self.minimumCount = minimumCount
-        self.keepsEachVersion = keepsEachVersion
+        (self.keepAllDays, self.keepWeeklyDays) = (keepAllDays, keepWeeklyDays)
+        (self.minimumCount, self.keepsEachVersion) = (minimumCount, keepsEachVersion)
     }
 
     /// Keeps everything.

@@ -169,9 +169,7 @@ package struct WriteAheadLog {
     package init?(beside store: String, _ system: any System) throws {
         path = store + "-wal"
         guard let size = try system.status(of: path)?.size, size > 0 else { return nil }
-        self.store = store
-        self.system = system
-        self.size = size
+        (self.store, self.system, self.size) = (store, system, size)
         let header = try system.read(path, prefix: Int(Self.headerSize))
         let isWhole = header.count == 32 && [0x377f_0682, 0x377f_0683].contains(Self.number(header, 0))
         pageSize = isWhole ? Self.number(header, 8) : 0

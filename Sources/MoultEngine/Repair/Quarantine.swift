@@ -23,9 +23,7 @@ package struct Quarantine: Sendable {
     package init(
         _ sidecar: Sidecar, _ system: any System = POSIXSystem(), countsUnfinished: Bool = false
     ) {
-        self.sidecar = sidecar
-        self.system = system
-        self.countsUnfinished = countsUnfinished
+        (self.sidecar, self.system, self.countsUnfinished) = (sidecar, system, countsUnfinished)
     }
 
     private static let format: Int64 = 2

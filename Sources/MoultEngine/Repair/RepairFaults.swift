@@ -14,9 +14,7 @@ struct RepairFaults {
 
     /// - Parameter gaps: what the store lacks of persistent history, whose rows are then left alone.
     init(_ layout: StoreLayout, _ rules: Set<RepairRule>, _ gaps: HistoryGaps) {
-        self.layout = layout
-        self.rules = rules
-        self.gaps = gaps
+        (self.layout, self.rules, self.gaps) = (layout, rules, gaps)
         for rule in RepairRule.allCases where rules.contains(rule) { all += faults(of: rule) }
     }
 

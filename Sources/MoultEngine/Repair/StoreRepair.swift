@@ -74,9 +74,7 @@ package final class StoreRepair: Sendable {
             found.remarks += found.remarks(of: audit, rules, handling: Set(found.faults.map(\.rule)))
             return (probe.path, BoundPlan.Binding(snapshot), schema, unnamed, found)
         }
-        self.version = version
-        self.rules = rules
-        self.system = system
+        (self.version, self.rules, self.system) = (version, rules, system)
     }
 
     private static func finding(

@@ -14,9 +14,7 @@ package struct ShortcutProof {
     private let system: any System
 
     package init(_ versions: ModelVersions, options: PreparedMigration.Options, system: any System = POSIXSystem()) {
-        self.versions = versions
-        self.options = options
-        self.system = system
+        (self.versions, self.options, self.system) = (versions, options, system)
     }
 
     /// Returns the differences, one sentence for each table; empty where the two ways are equal.

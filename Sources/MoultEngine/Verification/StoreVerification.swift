@@ -20,11 +20,7 @@ package struct StoreVerification: Sendable {
         _ plan: BoundPlan, store: String, keeping kept: StoreScript.Kept = .init(), followsCode: Bool = true,
         system: any System
     ) {
-        self.plan = plan
-        self.store = store
-        self.kept = kept
-        self.followsCode = followsCode
-        self.system = system
+        (self.plan, self.store, self.kept, self.followsCode, self.system) = (plan, store, kept, followsCode, system)
     }
 
     /// The verification of the new store.

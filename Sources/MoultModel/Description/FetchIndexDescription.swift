@@ -9,9 +9,7 @@ public struct FetchIndexDescription: Sendable, Hashable {
 
     /// An index over all rows of the entity, or over those that a predicate holds for.
     public init(name: String, elements: [Element], partialIndexPredicate: String? = nil) {
-        self.name = name
-        self.elements = elements
-        self.partialIndexPredicate = partialIndexPredicate
+        (self.name, self.elements, self.partialIndexPredicate) = (name, elements, partialIndexPredicate)
     }
 
     /// One column of the index.
@@ -29,10 +27,8 @@ public struct FetchIndexDescription: Sendable, Hashable {
         public init(
             subject: Subject, kind: Kind = .binary, isAscending: Bool = true, expressionType: String? = nil
         ) {
-            self.subject = subject
-            self.kind = kind
-            self.isAscending = isAscending
-            self.expressionType = expressionType
+            (self.subject, self.kind) = (subject, kind)
+            (self.isAscending, self.expressionType) = (isAscending, expressionType)
         }
     }
 

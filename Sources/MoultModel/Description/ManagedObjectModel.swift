@@ -29,13 +29,9 @@ public struct ManagedObjectModel: Sendable, Equatable {
 
     /// - Throws: `MigrationError` with code `modelInvalid` that names the entity and property at fault.
     public init(
-        entities: [EntityDescription],
-        configurations: [Configuration] = [],
-        composites: [CompositeDescription] = [],
-        fetchRequestTemplates: [FetchRequestTemplate] = [],
-        versionIdentifiers: [String] = [""],
-        documentAttributes: [String: String] = [:],
-        diagram: [String: String] = [:]
+        entities: [EntityDescription], configurations: [Configuration] = [], composites: [CompositeDescription] = [],
+        fetchRequestTemplates: [FetchRequestTemplate] = [], versionIdentifiers: [String] = [""],
+        documentAttributes: [String: String] = [:], diagram: [String: String] = [:]
     ) throws {
         let composites = try CompositeTypes(composites)
         self.entities = try entities.map { try composites.resolved($0.inNameOrder) }
@@ -43,8 +39,7 @@ public struct ManagedObjectModel: Sendable, Equatable {
         self.configurations = configurations.sorted { $0.name.precedesInByteOrder($1.name) }
         self.composites = composites.inNameOrder
         self.fetchRequestTemplates = fetchRequestTemplates.sorted { $0.name.precedesInByteOrder($1.name) }
-        self.versionIdentifiers = versionIdentifiers
-        self.documentAttributes = documentAttributes
+        (self.versionIdentifiers, self.documentAttributes) = (versionIdentifiers, documentAttributes)
         self.diagram = diagram
         var positions: [String: Int] = [:]
         var children: [String: [String]] = [:]

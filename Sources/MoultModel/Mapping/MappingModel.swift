@@ -72,13 +72,10 @@ public struct EntityMapping: Sendable, Hashable {
         relationshipMappings: [PropertyMapping] = [], userInfo: [String: String] = [:]
     ) {
         self.name = name ?? Self.defaultName(from: sourceEntityName, to: destinationEntityName)
-        self.type = type
-        self.sourceEntityName = sourceEntityName
-        self.destinationEntityName = destinationEntityName
-        self.sourcePredicate = sourcePredicate
+        (self.type, self.sourceEntityName) = (type, sourceEntityName)
+        (self.destinationEntityName, self.sourcePredicate) = (destinationEntityName, sourcePredicate)
         self.entityMigrationPolicyClassName = entityMigrationPolicyClassName
-        self.attributeMappings = attributeMappings
-        self.relationshipMappings = relationshipMappings
+        (self.attributeMappings, self.relationshipMappings) = (attributeMappings, relationshipMappings)
         self.userInfo = userInfo
     }
 

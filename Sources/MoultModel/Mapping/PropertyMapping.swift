@@ -14,9 +14,7 @@ public struct PropertyMapping: Sendable, Hashable {
 
     /// A mapping of a destination property to an expression over the source object, or to its default where it is nil.
     public init(_ name: String, _ valueExpression: Expression? = nil, userInfo: [String: String] = [:]) {
-        self.name = name
-        self.valueExpression = valueExpression
-        self.userInfo = userInfo
+        (self.name, self.valueExpression, self.userInfo) = (name, valueExpression, userInfo)
     }
 
     /// - Parameters:

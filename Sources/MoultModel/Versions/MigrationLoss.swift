@@ -88,9 +88,7 @@ public struct MigrationLoss: Sendable, Hashable {
         self.reason = reason
         entityName = entity
         propertyName = property
-        self.count = count
-        self.version = version
-        self.detail = detail
+        (self.count, self.version, self.detail) = (count, version, detail)
     }
 
     /// Whether the values are still there, because a deferred migration leaves them for later.

@@ -23,14 +23,8 @@ package struct ModelChange: Sendable, Hashable {
         _ kind: Kind, entity: String? = nil, member: String? = nil, old: String? = nil, new: String? = nil,
         isHashed: Bool, losesData: Bool = false, mayFail: Bool = false
     ) {
-        self.kind = kind
-        self.entity = entity
-        self.member = member
-        self.old = old
-        self.new = new
-        self.isHashed = isHashed
-        self.losesData = losesData
-        self.mayFail = mayFail
+        (self.kind, self.entity, self.member, self.old) = (kind, entity, member, old)
+        (self.new, self.isHashed, self.losesData, self.mayFail) = (new, isHashed, losesData, mayFail)
     }
 
     /// `Entity.property`, `Entity`, or the part of the model.

@@ -54,9 +54,7 @@ public struct ModelVersions: Sendable, Equatable {
     package var findings: [Finding]
 
     package init(versions: [ModelVersion], currentName: String? = nil, findings: [Finding] = []) {
-        self.versions = versions
-        self.currentName = currentName
-        self.findings = findings
+        (self.versions, self.currentName, self.findings) = (versions, currentName, findings)
     }
 
     /// Versions in the order given, oldest first, where those with equal hashes become one node.

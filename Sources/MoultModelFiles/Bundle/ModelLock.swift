@@ -35,10 +35,7 @@ package struct ModelLock: Sendable, Equatable {
         }
 
         init(name: String, checksum: [UInt8], fingerprint: [UInt8], entities: [String: Entity]) {
-            self.name = name
-            self.checksum = checksum
-            self.fingerprint = fingerprint
-            self.entities = entities
+            (self.name, self.checksum, self.fingerprint, self.entities) = (name, checksum, fingerprint, entities)
         }
     }
 
@@ -203,10 +200,8 @@ extension ModelLock {
             JSONValue([$0.hash.base64, $0.fingerprint.base64].joined(separator: " "))
         }
         return .object([
-            .init("name", .string(version.name)),
-            .init("checksum", .string(version.checksum.base64)),
-            .init("fingerprint", .string(version.fingerprint.base64)),
-            .init("entities", JSONValue(sorted: entities)),
+            .init("name", .string(version.name)), .init("checksum", .string(version.checksum.base64)),
+            .init("fingerprint", .string(version.fingerprint.base64)), .init("entities", JSONValue(sorted: entities)),
         ])
     }
 

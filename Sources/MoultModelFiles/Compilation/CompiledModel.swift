@@ -178,11 +178,7 @@ package struct ModelFault: Sendable, Hashable {
     package init(
         file: String, line: Int, _ message: String, severity: Severity = .error, kind: Kind = .other
     ) {
-        self.file = file
-        self.line = line
-        self.severity = severity
-        self.kind = kind
-        self.message = message
+        (self.file, self.line, self.severity, self.kind, self.message) = (file, line, severity, kind, message)
     }
 
     /// The line for a build log.

@@ -181,8 +181,7 @@ private struct MappingArchiveWriter {
 
     private mutating func add(_ mapping: EntityMapping) throws(MigrationError) -> PropertyList {
         let fields: [String: PropertyList] = [
-            "NSMappingName": builder.string(mapping.name),
-            "NSMappingType": .integer(Int64(mapping.type.rawValue)),
+            "NSMappingName": builder.string(mapping.name), "NSMappingType": .integer(Int64(mapping.type.rawValue)),
             "NSSourceEntityName": builder.string(mapping.sourceEntityName),
             "NSDestinationEntityName": builder.string(mapping.destinationEntityName),
             "NSSourceEntityVersionHash": data(mapping.sourceEntityVersionHash),
@@ -190,8 +189,7 @@ private struct MappingArchiveWriter {
             "NSSourceExpression": try sourceExpression(of: mapping),
             "NSEntityMigrationPolicyClassName": builder.string(mapping.entityMigrationPolicyClassName),
             "NSAttributeMappings": try add(mapping.attributeMappings),
-            "NSRelationshipMappings": try add(mapping.relationshipMappings),
-            "NSUserInfo": userInfo(mapping.userInfo),
+            "NSRelationshipMappings": try add(mapping.relationshipMappings), "NSUserInfo": userInfo(mapping.userInfo),
         ]
         return builder.object(classes: ["NSEntityMapping", "NSObject"], fields)
     }

@@ -135,12 +135,8 @@ struct OptimisedModelLayout: Sendable {
         marksRelationships: Bool = false, lists: Lists = .indexesAndConstraints
     ) {
         signature = Array("momv2$\(mark)".utf8)
-        self.kinds = kinds
-        self.relationshipKind = relationshipKind
-        self.ranges = ranges
-        self.reserved = reserved
-        self.marksRelationships = marksRelationships
-        self.lists = lists
+        (self.kinds, self.relationshipKind, self.ranges) = (kinds, relationshipKind, ranges)
+        (self.reserved, self.marksRelationships, self.lists) = (reserved, marksRelationships, lists)
     }
 
     static let known: [OptimisedModelLayout] = [

@@ -44,14 +44,10 @@ extension EntityDescription {
 
     func write(to writer: inout MarkupWriter) throws {
         let own: [(key: String, value: String?)] = [
-            ("name", name),
-            ("representedClassName", managedObjectClassName),
-            ("isAbstract", MarkupWriter.flag(isAbstract)),
-            ("parentEntity", superentityName),
-            ("elementID", renamingIdentifier),
-            ("versionHashModifier", versionHashModifier),
-            ("syncable", isSyncable ? "YES" : "NO"),
-            ("codeGenerationType", codeGenerationType),
+            ("name", name), ("representedClassName", managedObjectClassName),
+            ("isAbstract", MarkupWriter.flag(isAbstract)), ("parentEntity", superentityName),
+            ("elementID", renamingIdentifier), ("versionHashModifier", versionHashModifier),
+            ("syncable", isSyncable ? "YES" : "NO"), ("codeGenerationType", codeGenerationType),
             ("coreSpotlightDisplayNameExpression", coreSpotlightDisplayNameExpression),
         ]
         try writer.element("entity", own) { writer in

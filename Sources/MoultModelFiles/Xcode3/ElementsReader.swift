@@ -55,11 +55,9 @@ struct ElementsReader {
             report("The fetch requests of \(name) are not read.", place: name)
         }
         return EntityDescription(
-            name: name,
-            managedObjectClassName: facts["XD_PSK_entityClassName"]?.string,
+            name: name, managedObjectClassName: facts["XD_PSK_entityClassName"]?.string,
             isAbstract: facts["XD_PSK_isAbstract"]?.boolean ?? value["_isAbstract"]?.boolean ?? false,
-            superentityName: parent?["_name"]?.string,
-            attributes: attributes, relationships: relationships,
+            superentityName: parent?["_name"]?.string, attributes: attributes, relationships: relationships,
             compoundIndexes: Self.nameLists(facts["XDPMCompoundIndexes"]),
             uniquenessConstraints: Self.nameLists(facts["XDPMUniquenessConstraints"]),
             renamingIdentifier: facts["XD_PSK_elementID"]?.string,

@@ -15,11 +15,8 @@ package struct SQLiteFunction: Sendable {
         _ name: String, argumentCount: Int32, isDeterministic: Bool = true, isCallableFromSchema: Bool = false,
         body: @escaping @Sendable (SQLiteArguments) throws -> SQLiteValue
     ) {
-        self.name = name
-        self.argumentCount = argumentCount
-        self.isDeterministic = isDeterministic
-        self.isCallableFromSchema = isCallableFromSchema
-        self.body = body
+        (self.name, self.argumentCount, self.isDeterministic) = (name, argumentCount, isDeterministic)
+        (self.isCallableFromSchema, self.body) = (isCallableFromSchema, body)
     }
 
     /// Functions that the triggers of Core Data's stores call and that only Core Data has: here they do nothing,
@@ -129,9 +126,7 @@ package struct SQLiteAggregate: Sendable {
     package var start: @Sendable () -> any SQLiteAggregation
 
     package init(_ name: String, argumentCount: Int32, start: @escaping @Sendable () -> any SQLiteAggregation) {
-        self.name = name
-        self.argumentCount = argumentCount
-        self.start = start
+        (self.name, self.argumentCount, self.start) = (name, argumentCount, start)
     }
 }
 

@@ -34,9 +34,7 @@ package final class Statement {
     }
 
     private init(_ connection: Connection, _ sql: String, _ handle: OpaquePointer) {
-        self.connection = connection
-        self.sql = sql
-        self.handle = handle
+        (self.connection, self.sql, self.handle) = (connection, sql, handle)
         connection.register(self)
     }
 

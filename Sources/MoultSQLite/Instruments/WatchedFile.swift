@@ -18,10 +18,7 @@ struct WatchedFile {
         private let real: File
 
         init(path: String, isJournal: Bool, watcher: (any FileWatcher)?, isProven: Bool, real: File) {
-            self.path = path
-            self.isJournal = isJournal
-            self.watcher = watcher
-            self.real = real
+            (self.path, self.isJournal, self.watcher, self.real) = (path, isJournal, watcher, real)
             if isProven { written = WrittenBlocks() }
         }
 

@@ -83,9 +83,7 @@ package struct KillTest: Sendable {
     ///   - program: the path of the program that migrates.
     ///   - arguments: the arguments with which it migrates the copy.
     package init(of store: String, program: String, arguments: @escaping @Sendable (_ copy: String) -> [String]) {
-        self.store = store
-        self.program = program
-        self.arguments = arguments
+        (self.store, self.program, self.arguments) = (store, program, arguments)
     }
 
     private func start(_ copy: String) throws -> ChildProgram {

@@ -27,9 +27,7 @@ public struct MigrationPair: Sendable, Hashable, CustomStringConvertible {
     ///   - to: the name of the newer version.
     ///   - keeps: the entities and properties, as ``keeps`` describes them.
     public init(_ from: String, to: String, keeps: [String]) {
-        self.from = from
-        self.to = to
-        self.keeps = keeps
+        (self.from, self.to, self.keeps) = (from, to, keeps)
     }
 
     /// The names of the two versions.

@@ -59,9 +59,7 @@ public final class TestStore: Sendable {
                 remedy: "Make it with MigrationRegistry(models: …).")
         }
         let folder = try TemporaryFolder("test", POSIXSystem())
-        self.folder = folder
-        self.versions = versions
-        self.registry = registry
+        (self.folder, self.versions, self.registry) = (folder, versions, registry)
         path = Path.join(folder.path, name)
         try make(path, versions)
     }

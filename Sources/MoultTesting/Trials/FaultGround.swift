@@ -305,10 +305,7 @@ package struct FaultCase: Sendable {
         _ name: String, storeName: String = "store.sqlite", prepare: @escaping @Sendable (String) throws -> Void,
         run: @escaping @Sendable (String, any System) throws -> Void
     ) {
-        self.name = name
-        self.storeName = storeName
-        self.prepare = prepare
-        self.run = run
+        (self.name, self.storeName, self.prepare, self.run) = (name, storeName, prepare, run)
     }
 }
 

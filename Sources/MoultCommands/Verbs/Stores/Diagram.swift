@@ -20,10 +20,8 @@ extension Verb {
             .order,
         ],
         examples: [
-            "moult diagram Forum.xcdatamodeld",
-            "moult diagram Forum.xcdatamodeld --difference Forum \"Forum 3\"",
-            "moult diagram forum.sqlite --plan --model Forum.xcdatamodeld",
-            "moult diagram forum.sqlite --history",
+            "moult diagram Forum.xcdatamodeld", "moult diagram Forum.xcdatamodeld --difference Forum \"Forum 3\"",
+            "moult diagram forum.sqlite --plan --model Forum.xcdatamodeld", "moult diagram forum.sqlite --history",
             "moult diagram Forum.xcdatamodeld --entity Post --depth 1 --format dot",
         ]
     ) { invocation, console in

@@ -29,9 +29,7 @@ public indirect enum Predicate: Sendable, Hashable {
         ) {
             self.left = left
             self.operator = `operator`
-            self.right = right
-            self.modifier = modifier
-            self.options = options
+            (self.right, self.modifier, self.options) = (right, modifier, options)
         }
     }
 
