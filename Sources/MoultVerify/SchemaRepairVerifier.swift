@@ -177,7 +177,6 @@ package struct RebuildVerifier {
 
     let connection: Connection
     let table: String
-    let old: String
     let keys: [Column]
     let columns: [Column]
     private let rows: String
@@ -188,7 +187,7 @@ package struct RebuildVerifier {
         without left: String? = nil
     ) {
         rows = "main.\(old.quotedName) AS s" + (left.map { " WHERE NOT (\($0))" } ?? "")
-        (self.connection, self.table, self.old, self.keys, self.columns) = (connection, table, old, keys, columns)
+        (self.connection, self.table, self.keys, self.columns) = (connection, table, keys, columns)
     }
 
     /// - Throws: `verificationFailed` where a row is missing, is one too many, or has another value.

@@ -84,8 +84,6 @@ package struct TextTable: Sendable {
 
     package init(_ columns: [Column]) { self.columns = columns }
 
-    package var isEmpty: Bool { rows.isEmpty }
-
     /// Adds one row; missing cells are empty, cells beyond the last column are left out.
     package mutating func add(_ cells: String...) {
         let padded = cells.prefix(columns.count).map(\.printable)

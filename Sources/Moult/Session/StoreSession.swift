@@ -125,8 +125,6 @@ package struct StoreSession: Sendable {
         if let refusal = try prepared.undeclaredFirstLosses() { throw refusal }
     }
 
-    /// The names of the versions on the way, the first and the last included.
-    package var versionNames: [String] { prepared.plan.versionNames }
     /// The name of the store's version.
     package var from: String { prepared.plan.from.name }
     /// The name of the version to end at.

@@ -9,7 +9,6 @@ final class ModelBinding {
     /// By their positions in the entity's ``EntityShape``; one of several columns stands at the position of each.
     let properties: [Schema.PropertyMetadata?]
     let distinctProperties: [Schema.PropertyMetadata]
-    let namesByKeyPath: [AnyKeyPath: String]
     let keyPathsByName: [String: AnyKeyPath]
     /// The demands that a row has to meet before an object may be made of it.
     let demands: [Demand]
@@ -44,7 +43,6 @@ final class ModelBinding {
         let metadata = type.schemaMetadata
         self.type = type
         entityName = metadata.name
-        namesByKeyPath = metadata.namesByKeyPath
         keyPathsByName = Dictionary(
             metadata.properties.flatMap { property in
                 ([property.name] + property.paths).map { ($0, property.keyPath) }

@@ -8,13 +8,12 @@ import MoultStore
 /// before an object goes for being without what it needs.
 struct RepairFaults {
     private let layout: StoreLayout
-    private let rules: Set<RepairRule>
     private let gaps: HistoryGaps
     private(set) var all: [RepairFault] = []
 
     /// - Parameter gaps: what the store lacks of persistent history, whose rows are then left alone.
     init(_ layout: StoreLayout, _ rules: Set<RepairRule>, _ gaps: HistoryGaps) {
-        (self.layout, self.rules, self.gaps) = (layout, rules, gaps)
+        (self.layout, self.gaps) = (layout, gaps)
         for rule in RepairRule.allCases where rules.contains(rule) { all += faults(of: rule) }
     }
 

@@ -56,9 +56,6 @@ package struct CompiledModel: Sendable {
         files = compiled + (isBundle ? [File(name: "VersionInfo.plist", bytes: info.binary)] : [])
         warnings = faults + source.findings.filter { $0.severity > .note }.map { ModelFault($0, file: source.path) }
     }
-
-    /// The endings of the sources that have a compiled form.
-    package static let endings: Set<String> = ["xcdatamodel", "xcdatamodeld"]
 }
 
 /// The outcome of compiling one version: its archive and hashes, or errors.

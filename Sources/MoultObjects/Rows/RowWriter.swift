@@ -204,7 +204,6 @@ final class PrimaryKeys {
     /// By entity number of the root, or of history's entities.
     private var highest: [Int: Int64] = [:]
     private var raised: Set<Int> = []
-    private var numbers: [String: Int] = [:]
 
     init(_ connection: Connection, _ layout: StoreLayout) {
         self.connection = connection

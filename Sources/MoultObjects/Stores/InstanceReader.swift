@@ -14,7 +14,6 @@ package final class InstanceReader {
     private let keys: Statement
     private let fields: [RowField?]
     private let computed: RowReader
-    private let computedColumns: [RowsLowering.Column]
     private let values: [SQLiteValue]
 
     /// - Parameters:
@@ -44,7 +43,6 @@ package final class InstanceReader {
         }
         let own = SQLText(selectList: columns.names.joined(separator: ", "))
         let more = try ComputedColumns(lowering, after: columns.names.count)
-        computedColumns = more.columns
         computed = RowReader(more.columns, in: store)
         let list = ([own] + more.selected).joined(separator: ", ")
         let condition = SQLText.all([lowering.conditions, "\(name: alias).Z_PK > ?"].compactMap { $0 })

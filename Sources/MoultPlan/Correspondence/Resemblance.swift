@@ -3,7 +3,6 @@ import MoultModel
 
 /// The removed things that an added one could be, with the evidence.
 struct Resemblance {
-    private let pair: Correspondence.Pair
     private let removedAttributes: [AttributeDescription]
     private let removedRelationships: [RelationshipDescription]
     private let entitySources: [String: String]
@@ -19,7 +18,6 @@ struct Resemblance {
     }
 
     init(_ correspondence: Correspondence, pair: Correspondence.Pair, matched: Set<String>) {
-        self.pair = pair
         entitySources = correspondence.entitySources
         positions = (Self.positions(pair.source), Self.positions(pair.destination))
         removedAttributes = pair.source.attributes.values

@@ -251,8 +251,7 @@ struct ComposedEdges {
         case .apart(let reason): return reason
         }
         var restored = RestoredParts(
-            start: startModel, older: edge.older, newer: edge.newer, end: versions[edge.end], versions: versions,
-            answers: answers)
+            start: startModel, newer: edge.newer, end: versions[edge.end], versions: versions, answers: answers)
         try restored.restore(from: removedParts, along: edge.mapping, into: &joined)
         questions += restored.questions
         usedAnswers.formUnion(restored.usedAnswers)

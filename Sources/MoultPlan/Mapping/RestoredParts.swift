@@ -6,7 +6,6 @@ import MoultModel
 /// Their old values are kept or dropped as the answers say; without an answer it is a question.
 struct RestoredParts {
     let start: ResolvedModel
-    let older: ResolvedModel
     let newer: ResolvedModel
     /// The edge's newer version.
     let end: ModelVersion

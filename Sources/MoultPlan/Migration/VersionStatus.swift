@@ -63,8 +63,6 @@ package enum VersionStatus: Sendable, Equatable {
         }
     }
 
-    package var isCurrent: Bool { if case .current = self { true } else { false } }
-
     /// The word that leaves the process.
     package var name: String {
         switch self {

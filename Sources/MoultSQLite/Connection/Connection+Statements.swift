@@ -77,8 +77,6 @@ extension Connection {
         return true
     }
 
-    /// The bytes that all of SQLite uses in this process, and the most it has used.
-    package static var memory: (used: Int64, highest: Int64) { (sqlite3_memory_used(), sqlite3_memory_highwater(0)) }
     package static var version: String { String(cString: sqlite3_libversion()) }
 }
 

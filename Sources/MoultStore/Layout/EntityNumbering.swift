@@ -119,7 +119,7 @@ extension EntityNumbering {
     /// identifier, then by the number a new store would give, then as the only one left under a parent.
     init(actual snapshot: StoreSnapshot, model: ManagedObjectModel, findings: inout [Finding]) throws {
         let held = try Self.entitiesHeld(by: snapshot, of: model, findings: &findings)
-        var matching = RowMatching(rows: snapshot.entityRows, model: model)
+        var matching = RowMatching(rows: snapshot.entityRows)
         matching.matchNames(of: held)
         if matching.numbers.count < held.count {
             let names = Set(held.map(\.name))
@@ -155,7 +155,7 @@ extension EntityNumbering {
         findings: inout [Finding]
     ) throws {
         let held = try Self.entitiesHeld(by: snapshot, of: model, findings: &findings)
-        var matching = RowMatching(rows: snapshot.entityRows, model: model)
+        var matching = RowMatching(rows: snapshot.entityRows)
         matching.matchNames(of: held)
         var numbers = matching.numbers
         let fresh = EntityNumbering(of: model)
@@ -219,12 +219,10 @@ private struct RowMatching {
     private let rows: [PrimaryKeyRow]
     private let byName: [String: [PrimaryKeyRow]]
     private var matched: Set<Int> = []
-    private let model: ManagedObjectModel
 
-    init(rows: [PrimaryKeyRow], model: ManagedObjectModel) {
+    init(rows: [PrimaryKeyRow]) {
         self.rows = rows
         byName = Dictionary(grouping: rows, by: \.name)
-        self.model = model
     }
 
     enum Candidates {

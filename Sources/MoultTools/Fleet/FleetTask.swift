@@ -9,7 +9,6 @@ package struct FleetTask: Sendable {
     package var deaths = 0
     /// Whether the run before died while it worked on it.
     package var isSuspect = false
-    package var isCanary = false
     /// The differences between the store and the plan.
     package var differences: [String] = []
 

@@ -19,7 +19,6 @@ struct MappedValues: Sendable {
     private let old: EntityDescription
     private let new: EntityDescription
     private let source: StoreLayout
-    private let destination: StoreLayout
     private let schema: String
 
     /// - Parameters:
@@ -31,7 +30,7 @@ struct MappedValues: Sendable {
         from source: StoreLayout, to destination: StoreLayout, schema: String, number: Int
     ) throws {
         (self.mapping, self.old, self.new) = (mapping, old, new)
-        (self.source, self.destination, self.schema) = (source, destination, schema)
+        (self.source, self.schema) = (source, schema)
         try refuseLongConstants()
         for (position, name) in mapping.attributes.keys.sorted().enumerated() {
             guard case .expression(let expression)? = mapping.attributes[name],
