@@ -128,12 +128,11 @@ public enum MoultCommand {
         switch first {
         case "--version":
             let (commit, sqlite) = (MoultVersion.commit, Connection.version)
-            console.print([
+            return console.print([
                 "format": 1, "version": .string(version), "commit": JSONValue(commit), "sqlite": .string(sqlite),
             ]) { _ in
                 ["\(Program.name) \(version)\(commit.map { " (\($0))" } ?? ""), SQLite \(sqlite)"]
             }
-            return .done
         case "--help", "-h", "help":
             return try help(of: Array(arguments.dropFirst()), console)
         default:

@@ -3,8 +3,8 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// A report on one store: its version, its metadata, its objects and its findings.
-package struct InspectReport: Sendable {
+/// The result of inspecting a store: its version, its entities, the framework that wrote it, and its metadata.
+public struct StoreInspection: Sendable, CustomStringConvertible {
     private let snapshot: StoreSnapshot
     private let recognition: StoreRecognition
     private let names: [String]
@@ -43,20 +43,25 @@ package struct InspectReport: Sendable {
     }
 
     /// The name of the store's version; nil if it is of none.
-    package var versionName: String? { names.first }
-    /// `NSStoreUUID`.
-    package var uuid: String { snapshot.metadata.uuid }
-    /// The level of the framework that wrote the store; nil if the metadata do not say.
-    package var framework: Int? { snapshot.metadata.framework }
-    /// Objects by entity, without those of sub-entities; an entity is missing if its objects cannot be counted.
-    package var rowCounts: [String: Int64] {
+    public var version: String? { names.first }
+    /// The store's UUID.
+    public var uuid: String { snapshot.metadata.uuid }
+    /// The level of the framework that wrote the store last; nil if the metadata do not say.
+    public var framework: Int? { snapshot.metadata.framework }
+    /// Objects by entity, without those of sub-entities. An entity is missing if its objects cannot be counted.
+    public var rowCounts: [String: Int64] {
         Dictionary(counts.compactMap { name, rows in rows.map { (name, $0) } }, uniquingKeysWith: { first, _ in first })
     }
-    package var findings: [Finding] { snapshot.findings + recognition.findings }
+    /// The findings about the store.
+    public var findings: [Finding] { snapshot.findings + recognition.findings }
+    /// The text that `moult inspect` prints.
+    public var description: String { lines(style: .plain).joined(separator: "\n") }
+    /// The JSON that `moult inspect --json` prints, on one line.
+    public var json: String { document.compact }
 
     package var document: JSONValue {
         [
-            "format": 1, "version": version,
+            "format": 1, "version": versionDocument,
             "entities": .array(
                 counts.map { ["name": .string($0.key), "rows": $0.value.map(JSONValue.integer) ?? .null] }),
             "framework": snapshot.metadata.framework.map { JSONValue($0) } ?? .null,
@@ -80,7 +85,7 @@ package struct InspectReport: Sendable {
         return JSONValue(sorted: entries)
     }
 
-    private var version: JSONValue {
+    private var versionDocument: JSONValue {
         [
             "name": JSONValue(names.first), "names": JSONValue(names),
             "recognisedBy": .string(recognition.basis.rawValue),

@@ -3,8 +3,8 @@ import MoultModel
 import MoultModelFiles
 import MoultPlan
 
-/// A difference between two versions in words: what a store would notice, what it would not, and what is open.
-package struct DiffReport: Sendable {
+/// The changes between two versions.
+public struct ModelDifference: Sendable, CustomStringConvertible {
     private let diff: ModelDiff
     private let inferred: InferredMapping
     private let questions: [Question]
@@ -17,15 +17,21 @@ package struct DiffReport: Sendable {
         questions = inferred.questions.map { $0.bound(to: older, newer) }
     }
 
-    /// The names of the versions.
-    package var names: (from: String, to: String) { (diff.from, diff.to) }
-    /// One sentence for each change that the version hashes show.
-    package var hashed: [String] { diff.hashed.map(\.sentence) }
-    /// One sentence for each change that Core Data does not notice.
-    package var unhashed: [String] { diff.unhashed.map(\.sentence) }
-    /// Whether a mapping can be inferred.
-    package var isInferable: Bool { inferred.mapping != nil }
+    /// The name of the older version.
+    public var from: String { diff.from }
+    /// The name of the newer version.
+    public var to: String { diff.to }
+    /// Changes that change the version hash, so that a store has to be migrated; one sentence each.
+    public var changes: [String] { diff.hashed.map(\.sentence) }
+    /// Changes that Core Data does not notice; one sentence each.
+    public var unnoticedChanges: [String] { diff.unhashed.map(\.sentence) }
+    /// Whether the mapping can be inferred.
+    public var isInferable: Bool { inferred.mapping != nil }
     package var isEmpty: Bool { diff.isEmpty }
+    /// The text that `moult diff` prints.
+    public var description: String { lines(style: .plain).joined(separator: "\n") }
+    /// The JSON that `moult diff --json` prints, on one line.
+    public var json: String { document.compact }
 
     package var document: JSONValue {
         [

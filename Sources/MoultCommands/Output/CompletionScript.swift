@@ -161,10 +161,9 @@ extension Verb {
             throw invocation.wrong("\(Program.name) completions supports bash, zsh and fish, not \(name).")
         }
         let lines = script(Verb.all, Program.name)
-        console.print([
+        return console.print([
             "format": 1, "shell": .string(name), "script": .string(lines.map { $0 + "\n" }.joined()),
         ]) { _ in lines }
-        return .done
     }
 
     private static let shell = Operand("SHELL", "bash, zsh or fish.", completes: .words(["bash", "zsh", "fish"]))

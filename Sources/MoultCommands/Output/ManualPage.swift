@@ -104,10 +104,9 @@ extension Verb {
             (Path.join(folder, page.file), Array(page.lines.map { $0 + "\n" }.joined().utf8))
         }
         try UnfinishedPath.replace(files, makingFolders: true, .byUmask, system)
-        console.print([
+        return console.print([
             "format": 1, "files": JSONValue(pages.map { Path.join(folder, $0.file) }),
         ]) { _ in ["Wrote \(Quantity.count(pages.count, "page")) to \(folder.printable)."] }
-        return .done
     }
 
     private static let pageFolder = Option.value(

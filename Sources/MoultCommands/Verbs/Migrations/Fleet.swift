@@ -142,8 +142,7 @@ extension Verb {
             options: (invocation[value: partition].map { ["--partition=\($0)"] } ?? []) + invocation.all(sbatch),
             runOptions: runOptions, canary: share.map { ($0, tolerance) })
         guard !invocation[dryRun] else {
-            console.print(array.scripts)
-            return .done
+            return console.print(array.scripts)
         }
         let submission = try array.submit(
             isFollowing: !invocation[noFollow], isStopping: Interruption.heard, say: console.say)

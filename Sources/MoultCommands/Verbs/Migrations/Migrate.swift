@@ -208,8 +208,7 @@ extension Verb {
         if !report.isOfNewStore, invocation[value: .model] != nil || invocation.registry.models != nil {
             return try migrate(invocation, console)
         }
-        console.print(report.document) { report.lines(style: $0) }
-        return .done
+        return console.print(report.document) { report.lines(style: $0) }
     }
 }
 
@@ -232,8 +231,7 @@ extension Verb {
         }
         let limit = budget.map(DeferredLimit.seconds) ?? (invocation[one] ? .one : .all)
         let report = try ProgressDisplay.during(console) { try keeper.finish(limit, $0) }
-        console.print(report.document) { report.lines(style: $0) }
-        return .done
+        return console.print(report.document) { report.lines(style: $0) }
     }
 
     private static let one = Option.flag("one", "Do the next task only.")

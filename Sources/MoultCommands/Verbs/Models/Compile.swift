@@ -180,10 +180,9 @@ extension Verb {
     ) { invocation, console in
         let path = try invocation.required(compiled)
         guard SourceReport.isMapping(path) else {
-            console.print(
+            return console.print(
                 try SourceReport(
                     decompiling: path, to: invocation[value: .out], replacing: invocation[replaces], say: console.say))
-            return .done
         }
         guard path.hasSuffix(".cdm") else {
             throw MigrationError(
@@ -192,11 +191,10 @@ extension Verb {
         guard let versions = try invocation.versionsIfKnown(console) else {
             throw invocation.wrong("A .cdm does not contain the models that its source needs. Give them with --model.")
         }
-        console.print(
+        return console.print(
             try SourceReport(
                 decompilingMapping: path, to: invocation[value: .out], replacing: invocation[replaces],
                 versions: versions, ofModelAt: invocation[value: .model], say: console.say))
-        return .done
     }
 
     private static let compiled = Operand("MODEL", "A .momd, a .mom, an .omo, a store, or a .cdm.")

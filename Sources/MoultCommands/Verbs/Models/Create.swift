@@ -22,8 +22,7 @@ extension Verb {
             version, at: path, invocation.sampleData(for: [version.model]), framework: invocation.number(.framework),
             history: invocation[history], experimental: invocation[.experimental])
         console.say(made.findings)
-        console.print(made)
-        return .done
+        return console.print(made)
     }
 }
 
@@ -81,8 +80,7 @@ extension Verb {
         var sample = try invocation.sampleData(for: versions.map(\.model)) ?? SampleData(count: 3)
         sample.seed = UInt64(clamping: try invocation.number(.seed) ?? 1)
         (sample.isHostile, sample.links, sample.nils) = (invocation[extremes], links, nils)
-        console.print(try FixtureReport(versions, in: folder, sample, framework: invocation.number(.framework)))
-        return .done
+        return console.print(try FixtureReport(versions, in: folder, sample, framework: invocation.number(.framework)))
     }
 
     private static let links = Option.value(

@@ -76,8 +76,7 @@ extension Verb {
         let versions = ModelVersions(oneByOne: bundle)
         let steps = try versions.steps(answers: try invocation.answers(for: versions, console))
         let report = ChangelogReport(versions, steps)
-        console.print(report.document) { _ in report.lines.map(\.printable) }
-        return .done
+        return console.print(report.document) { _ in report.lines.map(\.printable) }
     }
 }
 

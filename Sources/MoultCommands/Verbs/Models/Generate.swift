@@ -24,8 +24,7 @@ extension Verb {
         let report = try GenerationReport(
             source(invocation, console), to: invocation[value: .out] ?? ".", ofModelAt: invocation[.model],
             replacing: invocation[replaces], isRehearsal: invocation[dryRun])
-        console.print(report)
-        return .done
+        return console.print(report)
     }
 
     private static let apis: [(word: String, api: ClassAPI)] = [
@@ -101,8 +100,7 @@ extension Verb {
             pairs, named: invocation[value: testName] ?? Path.stem(of: model), ofModelAt: model,
             registry: invocation[value: registryExpression], imports: invocation.list(imports) ?? [],
             to: invocation[value: .out] ?? ".")
-        console.print(report)
-        return .done
+        return console.print(report)
     }
 
     private static let testedVersion = Option.value("to", "VERSION", "Only the pairs that end with this version.")

@@ -29,8 +29,7 @@ extension Verb {
         let files = try SchemaFiles(
             versions, in: try invocation.required(folder), name: invocation[value: name] ?? "Model")
         try files.write(likeModelAt: invocation[value: .model], replacing: invocation[replaces])
-        console.print(files)
-        return .done
+        return console.print(files)
     }
 
     private static let folder = Operand("FOLDER", "The folder for the files; it is created.")
@@ -112,8 +111,7 @@ extension Verb {
         let script = try SchemaScript(
             version, framework: invocation.number(.framework), history: invocation[history])
         console.say(script.findings)
-        console.print(script)
-        return .done
+        return console.print(script)
     }
 
     static let version = Option.value(

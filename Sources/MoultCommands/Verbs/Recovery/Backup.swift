@@ -24,10 +24,9 @@ extension Verb {
     ) { invocation, console in
         let keeper = try invocation.keeper { try invocation.versionsIfKnown(console) }
         let backup = try ProgressDisplay.during(console) { try keeper.backUp($0) }
-        console.print(["format": 1, "backup": backup.document]) { _ in
+        return console.print(["format": 1, "backup": backup.document]) { _ in
             ["\(backup.name): \(Quantity.bytes(Int(clamping: backup.bytes))), verified."]
         }
-        return .done
     }
 
     private static let listBackups = Verb(
@@ -35,8 +34,7 @@ extension Verb {
         examples: ["moult backup list forum.sqlite"]
     ) { invocation, console in
         let backups = try invocation.keeper().backups()
-        console.print(backups.document) { backups.lines(style: $0) }
-        return .done
+        return console.print(backups.document) { backups.lines(style: $0) }
     }
 
     private static let verifyBackups = Verb(
@@ -77,10 +75,9 @@ extension Verb {
             minimumCount: try invocation.number(minimum, atLeast: 1) ?? standard.minimumCount,
             keepsEachVersion: isStandard)
         let gone = try invocation.keeper().prune(policy)
-        console.print(["format": 1, "removed": JSONValue(gone.map(\.name))]) { _ in
+        return console.print(["format": 1, "removed": JSONValue(gone.map(\.name))]) { _ in
             gone.isEmpty ? ["Nothing was removed."] : gone.map { "Removed \($0.name)." }
         }
-        return .done
     }
 
     private static let name = Operand(
@@ -111,10 +108,9 @@ extension Verb {
         let backup = try keeper.backup(named: try invocation.required(backupName))
         let path = try invocation.required(Operand("PATH", ""))
         try keeper.export(backup, to: path)
-        console.print(["format": 1, "exported": backup.document, "path": .string(path)]) { _ in
+        return console.print(["format": 1, "exported": backup.document, "path": .string(path)]) { _ in
             ["\(backup.name) is in \(path.printable), verified."]
         }
-        return .done
     }
 
     static let importBackup = Verb(
@@ -131,8 +127,7 @@ extension Verb {
         let keeper = try invocation.keeper { try invocation.versionsIfKnown(console) }
         let backup = try keeper.importBackup(
             try invocation.required(Operand("PATH", "")), wasClosed: invocation[wasClosed])
-        console.print(["format": 1, "backup": backup.document]) { _ in ["Imported \(backup.name), verified."] }
-        return .done
+        return console.print(["format": 1, "backup": backup.document]) { _ in ["Imported \(backup.name), verified."] }
     }
 
     private static let backupName = Operand("BACKUP", "The backup's name or path.", completes: .nothing)
@@ -167,8 +162,7 @@ extension Verb {
     ) throws -> ExitCode {
         let keeper = try invocation.keeper { try invocation.versionsIfKnown(console) }
         let report = try ProgressDisplay.during(console) { try body(keeper, $0) }
-        console.print(report.document) { report.lines(style: $0) }
-        return .done
+        return console.print(report.document) { report.lines(style: $0) }
     }
 }
 

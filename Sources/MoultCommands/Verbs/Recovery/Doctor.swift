@@ -114,9 +114,8 @@ extension Verb {
         examples: ["moult log forum.sqlite"]
     ) { invocation, console in
         let lines = try invocation.keeper().log()
-        console.print(["format": 1, "lines": JSONValue(lines)]) { _ in
+        return console.print(["format": 1, "lines": JSONValue(lines)]) { _ in
             lines.isEmpty ? ["The log is empty."] : lines.map(\.printable)
         }
-        return .done
     }
 }

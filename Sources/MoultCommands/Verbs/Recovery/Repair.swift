@@ -184,7 +184,7 @@ extension Verb {
             isCancelled: Interruption.heard)
         // The new store has a model of its own, which the one that was named need not know.
         let model = report.evidence == .model ? nil : invocation[value: .model]
-        try CommandWords().speaking { console.print(report.document) { report.lines(model: model, style: $0) } }
+        _ = try CommandWords().speaking { console.print(report.document) { report.lines(model: model, style: $0) } }
         return report.isWhole ? .done : .findings
     }
 

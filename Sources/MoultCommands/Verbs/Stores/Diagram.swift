@@ -50,8 +50,7 @@ extension Verb {
             )
         }
         guard !console.isJSON else {
-            console.print(["format": 1, "language": .string(format), "text": .string(text)]) { _ in [] }
-            return .done
+            return console.print(["format": 1, "language": .string(format), "text": .string(text)]) { _ in [] }
         }
         console.exactly(text)
         return .done

@@ -135,8 +135,7 @@ extension Verb {
         let report = try AnonymousReport(
             of: store, versions: invocation.versionsIfKnown(console), rules: rules,
             seed: invocation.number(anonymiseSeed), at: path)
-        console.print(report)
-        return .done
+        return console.print(report)
     }
 
     private static let anonymiseOut = Option.value(

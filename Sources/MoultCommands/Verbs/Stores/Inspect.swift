@@ -18,9 +18,8 @@ extension Verb {
         let store = try invocation.required(Operand.store)
         if MappingModelFile.isMappingModel(store) { return try inspect(mapping: store, invocation, console) }
         let versions = try versions(invocation, console)
-        let report = try InspectReport(of: store, in: versions, withValues: invocation[values])
-        console.print(report.document) { report.lines(style: $0) }
-        return .done
+        let report = try StoreInspection(of: store, in: versions, withValues: invocation[values])
+        return console.print(report.document) { report.lines(style: $0) }
     }
 
     private static let values = Option.flag("values", "Also show the values of the app's own metadata.")
@@ -42,8 +41,7 @@ extension Verb {
         let report = try MappingReport(
             of: MappingModelFile(contentsOf: path),
             in: try invocation.versionsIfKnown(console) ?? ModelVersions(versions: []))
-        console.print(report.document) { report.lines(style: $0) }
-        return .done
+        return console.print(report.document) { report.lines(style: $0) }
     }
 }
 
