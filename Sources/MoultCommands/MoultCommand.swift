@@ -63,9 +63,7 @@ public enum MoultCommand {
     /// Runs a command line without an app's code, writing to the standard streams.
     ///
     /// - Returns: the exit code; Documentation/CommandLine.md lists them.
-    public static func run(arguments: [String]) async -> Int32 {
-        await run(MigrationRegistry(), arguments: arguments)
-    }
+    public static func run(arguments: [String]) async -> Int32 { await run(MigrationRegistry(), arguments: arguments) }
 
     /// Runs a command line, writing to the standard streams.
     ///

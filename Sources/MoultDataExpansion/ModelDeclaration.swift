@@ -70,9 +70,7 @@ extension ModelDeclaration {
     }
 
     /// A class without stored properties of its own inherits its parent's initialisers.
-    private func needsInitializer(isSubclass: Bool) -> Bool {
-        !hasInitializer && !(isSubclass && properties.isEmpty)
-    }
+    private func needsInitializer(isSubclass: Bool) -> Bool { !hasInitializer && !(isSubclass && properties.isEmpty) }
 
     private static func fault(of variable: VariableDeclSyntax) -> Diagnostic? {
         guard variable.isInstanceStored, let binding = variable.bindings.first else { return nil }
@@ -178,9 +176,7 @@ enum ModelDiagnostic: DiagnosticMessage {
         }
     }
 
-    var diagnosticID: MessageID {
-        MessageID(domain: "MoultData", id: "\(self)".prefix { $0 != "(" }.description)
-    }
+    var diagnosticID: MessageID { MessageID(domain: "MoultData", id: "\(self)".prefix { $0 != "(" }.description) }
 
     var message: String {
         switch self {

@@ -79,9 +79,7 @@ struct ModelInitializerMacro: BodyMacro {
         }
         let statements = Array(body.statements)
         let call: CodeBlockItemSyntax = "_$backingData._wasWritten(by: self)"
-        guard body.mayReturnEarly else {
-            return statements.last?.endsFlow == true ? statements : statements + [call]
-        }
+        guard body.mayReturnEarly else { return statements.last?.endsFlow == true ? statements : statements + [call] }
         // A way out before there is a model would have to be told from one after.
         let isPlain = initializer.optionalMark == nil && initializer.signature.effectSpecifiers?.throwsClause == nil
         return isPlain ? ["defer { _$backingData._wasWritten(by: self) }"] + statements : statements

@@ -58,9 +58,7 @@ package struct ChangeVerifier {
     /// Tables that grow as objects are written: history and the counters of keys.
     private let growing: Set<String>
 
-    package init(
-        _ connection: Connection, tables: [Table], pairs: [Pairs], growing: Set<String> = []
-    ) {
+    package init(_ connection: Connection, tables: [Table], pairs: [Pairs], growing: Set<String> = []) {
         (self.connection, self.tables, self.pairs, self.growing) = (connection, tables, pairs, growing)
     }
 

@@ -115,9 +115,7 @@ package struct MigrationExpectation: Sendable, Equatable {
     /// The entities of the destination of which others make objects too.
     package var open: Set<String> = []
 
-    package init(
-        rows: [Rows] = [], removed: [(name: String, number: Int, table: String)] = [], pairs: [Pairs] = []
-    ) {
+    package init(rows: [Rows] = [], removed: [(name: String, number: Int, table: String)] = [], pairs: [Pairs] = []) {
         (self.rows, self.removed, self.pairs) = (rows, removed, pairs)
     }
 

@@ -167,8 +167,7 @@ package struct MigrationVerifier {
     package func verify(_ pairs: MigrationExpectation.Pairs) throws {
         let (source, destination) = (pairs.source, pairs.destination)
         let before = [old(destination.owner, pairs.ownerShifts), old(destination.destination, pairs.destinationShifts)]
-        let wasNot = Lookup.misses(
-            before, [source.owner, source.destination], in: "source.\(source.table.quotedName)")
+        let wasNot = Lookup.misses(before, [source.owner, source.destination], in: "source.\(source.table.quotedName)")
         let invented = try connection.integer("SELECT count(*) FROM \(all(destination, "main")) AND \(wasNot)")
         if let invented, invented > 0 {
             throw failure(

@@ -68,9 +68,7 @@ package struct SchemaRepairVerifier {
             try refuse(now[key(entry)] != .some(entry.sql), entry.name, "the \(entry.kind.rawValue) is not as it was")
         }
         let wanted = Dictionary(objects.map { ("\($0.kind) \($0.name)", $0.sql) }, uniquingKeysWith: { one, _ in one })
-        for (name, sql) in wanted {
-            try refuse(now[name] != .some(sql), name, "it was not made as it was asked for")
-        }
+        for (name, sql) in wanted { try refuse(now[name] != .some(sql), name, "it was not made as it was asked for") }
         let old = Set(before.entries.map(key))
         for entry in after.entries where !old.contains(key(entry)) && wanted[key(entry)] == nil {
             try refuse(!isPart(entry), entry.name, "the \(entry.kind.rawValue) is new")

@@ -10,9 +10,7 @@ package struct StoreShape: Sendable, Equatable {
         package var name: String
         package var sql: String
 
-        package init(kind: String, name: String, sql: String) {
-            (self.kind, self.name, self.sql) = (kind, name, sql)
-        }
+        package init(kind: String, name: String, sql: String) { (self.kind, self.name, self.sql) = (kind, name, sql) }
     }
 
     /// One row of `Z_PRIMARYKEY` and the table whose keys it counts.

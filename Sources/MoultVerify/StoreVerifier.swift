@@ -46,9 +46,7 @@ package struct StoreVerifier {
     }
 
     /// The faults that one check finds.
-    package func rows(
-        _ check: RowCheck, externalFileExists: ((String) throws -> Bool)? = nil
-    ) throws -> [Violation] {
+    package func rows(_ check: RowCheck, externalFileExists: ((String) throws -> Bool)? = nil) throws -> [Violation] {
         switch check {
         case .strangers: try strangers()
         case .references: try references()
@@ -170,9 +168,7 @@ package struct StoreVerifier {
             "Z_PRIMARYKEY does not number \(entity.name) \(entity.number).", remedy)
     }
 
-    private func counter(
-        of entity: StoreShape.EntityNumber, _ row: PrimaryKeyRow, _ next: String
-    ) throws -> Finding? {
+    private func counter(of entity: StoreShape.EntityNumber, _ row: PrimaryKeyRow, _ next: String) throws -> Finding? {
         let highest = try connection.integer("SELECT max(Z_PK) FROM \(table(entity.table))") ?? 0
         guard let max = row.max else {
             return finding(

@@ -27,8 +27,7 @@ public struct StoreInspection: Sendable, CustomStringConvertible {
             let recognition = try StoreRecognition(of: snapshot, in: versions)
             let counts = try snapshot.objectCounts(of: recognition.model, over: probe.connection)
             let history = try snapshot.historyRows(over: probe.connection)
-            return Self(
-                snapshot, recognition, in: versions, counts: counts, history: history, withValues: withValues)
+            return Self(snapshot, recognition, in: versions, counts: counts, history: history, withValues: withValues)
         }
     }
 
@@ -126,9 +125,7 @@ public struct StoreInspection: Sendable, CustomStringConvertible {
             facts.add("metadata", withValues ? "\(key) = \(value.document.compact)" : key)
         }
         var entities = TextTable([.left("entity"), .right("rows")])
-        for (name, rows) in counts {
-            entities.add(name, rows.map { Quantity.count(Int(clamping: $0)) } ?? "?")
-        }
+        for (name, rows) in counts { entities.add(name, rows.map { Quantity.count(Int(clamping: $0)) } ?? "?") }
         return facts.lines(style: style) + [""] + entities.lines(style: style)
             + findings.filter { $0.severity > .note }.flatMap { $0.lines(style: style) }
     }

@@ -193,8 +193,7 @@ extension MigrationReport: CustomStringConvertible {
             .init(
                 "phases",
                 .array(timings.map { ["phase": .string($0.phase.rawValue), "seconds": .double($0.seconds)] })),
-            .init(
-                "backup", backup.map { ["name": .string($0.name), "folder": .string($0.folder)] } ?? .null),
+            .init("backup", backup.map { ["name": .string($0.name), "folder": .string($0.folder)] } ?? .null),
             .init("space", .array(space.parts.map(\.document))),
             .init("recovery", outcome == .migrated ? .string(recovery.rawValue) : .null),
             .init("prunedBackups", JSONValue(prunedBackups)), .init("losses", .array(losses.map(\.document))),
@@ -241,9 +240,7 @@ extension MigrationReport: CustomStringConvertible {
                 + "\(Quantity.bytes(Int(clamping: bytesBefore))) became \(Quantity.bytes(Int(clamping: bytesAfter)))."
         ]
         lines += table.lines(style: style) + policies.map(\.line)
-        if recovery != .nothing {
-            lines.append("An earlier run had not finished. It was \(recovery.rawValue) first.")
-        }
+        if recovery != .nothing { lines.append("An earlier run had not finished. It was \(recovery.rawValue) first.") }
         for report in ruleReports { lines += report.lines(style: style, isRehearsed: isRehearsed) }
         if quarantined > 0 {
             lines.append("\(Quantity.count(Int(clamping: quarantined), "object")) went to the quarantine.")

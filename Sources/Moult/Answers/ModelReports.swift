@@ -94,8 +94,7 @@ extension Question {
         [
             "kind": .string(kind.rawValue), "from": .string(from), "to": .string(to), "entity": .string(entity),
             "property": JSONValue(property), "sentence": .string(sentence),
-            "candidates": .array(
-                candidates.map { ["name": .string($0.name), "evidence": JSONValue($0.evidence)] }),
+            "candidates": .array(candidates.map { ["name": .string($0.name), "evidence": JSONValue($0.evidence)] }),
             "answers": .array(answers.map(\.document)),
         ]
     }

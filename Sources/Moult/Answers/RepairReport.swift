@@ -119,9 +119,7 @@ extension QuarantineEntry {
     fileprivate var summary: JSONValue { .object(members) }
 
     /// - Throws: `metadataInvalid` if the quarantine's own record of the values is damaged.
-    package var document: JSONValue {
-        get throws { .object(members + [.init("object", try values)]) }
-    }
+    package var document: JSONValue { get throws { .object(members + [.init("object", try values)]) } }
 
     private var values: JSONValue {
         get throws { try JSONValue(parsing: Array(json.utf8), place: "quarantine \(id)", code: .metadataInvalid) }

@@ -183,8 +183,7 @@ package struct RecoveryReport: Sendable {
         case .replaced:
             [
                 "The run was to restore a backup, but another store is there now. It is unchanged.",
-                String(
-                    advice: "Run \(.rollback) again to restore the backup; the current store is backed up first."),
+                String(advice: "Run \(.rollback) again to restore the backup; the current store is backed up first."),
             ]
         case .completed: ["The run had committed: the store is the new one."]
         }

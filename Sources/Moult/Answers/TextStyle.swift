@@ -42,9 +42,7 @@ extension String {
     }
 
     /// The number of columns of a terminal that the text fills.
-    package var columns: Int {
-        reduce(0) { $0 + ($1.unicodeScalars.first.map(\.columns) ?? 0) }
-    }
+    package var columns: Int { reduce(0) { $0 + ($1.unicodeScalars.first.map(\.columns) ?? 0) } }
 }
 
 extension Unicode.Scalar {

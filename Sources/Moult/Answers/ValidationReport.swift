@@ -31,16 +31,13 @@ public struct ValidationReport: Sendable {
         return fixes.rules.last?.present ?? ruleFindings
     }
 
-    private var counts: [(key: String, value: Int64)] {
-        rowCounts.sorted { $0.key.precedesInByteOrder($1.key) }
-    }
+    private var counts: [(key: String, value: Int64)] { rowCounts.sorted { $0.key.precedesInByteOrder($1.key) } }
 
     package var document: JSONValue {
         .object(
             [
                 .init("format", 1), .init("sound", .bool(isSound)), .init("version", .string(version)),
-                .init(
-                    "entities", .array(counts.map { ["name": .string($0.key), "rows": .integer($0.value)] })),
+                .init("entities", .array(counts.map { ["name": .string($0.key), "rows": .integer($0.value)] })),
                 .init("findings", .array(findings.map(\.document))),
                 .init("rules", .array(ruleFindings.map(\.document))),
                 .init("dryRun", .bool(fixes != nil && fixes?.run == nil)),
@@ -145,9 +142,7 @@ public struct FixReport: Sendable {
     private let outcome: MigrationOutcome?
 
     /// Nothing to fix.
-    init(left findings: [RuleFinding]) {
-        self.init([RuleReport(moment: "", findings: findings)], quarantined: 0, nil)
-    }
+    init(left findings: [RuleFinding]) { self.init([RuleReport(moment: "", findings: findings)], quarantined: 0, nil) }
 
     /// - Parameter outcome: nil if nothing was changed.
     init(_ rules: [RuleReport], quarantined: Int64, _ outcome: MigrationOutcome?) {

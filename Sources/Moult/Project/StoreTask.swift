@@ -19,9 +19,7 @@ public struct StoreTask<Report: Sendable>: Sendable {
     /// - Parameters:
     ///   - log: called with each sentence that the run says.
     ///   - body: does the work on a thread of its own.
-    init(
-        log: @escaping @Sendable (String) -> Void, _ body: @escaping @Sendable (MigrationObserver) throws -> Report
-    ) {
+    init(log: @escaping @Sendable (String) -> Void, _ body: @escaping @Sendable (MigrationObserver) throws -> Report) {
         let (stream, continuation) = AsyncStream.makeStream(
             of: RunProgress.self, bufferingPolicy: .bufferingNewest(256))
         // A check that runs next to the run reports from its own thread.

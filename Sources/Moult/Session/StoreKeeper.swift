@@ -76,14 +76,10 @@ extension StoreKeeper {
     }
 
     /// Whether anything is kept next to the store; its file is not opened.
-    package var hasRecords: Bool {
-        get throws { try system.exists(Sidecar(of: store, system).folder) }
-    }
+    package var hasRecords: Bool { get throws { try system.exists(Sidecar(of: store, system).folder) } }
 
     /// Returns the backups; the store may be gone.
-    package func backups() throws -> BackupListing {
-        try BackupListing(migrator.backupFolders(of: store), of: store)
-    }
+    package func backups() throws -> BackupListing { try BackupListing(migrator.backupFolders(of: store), of: store) }
 
     /// Returns the backup of that name, or at that path.
     package func backup(named name: String) throws -> StoreBackup {

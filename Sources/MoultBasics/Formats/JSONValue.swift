@@ -86,8 +86,7 @@ extension JSONValue {
         case .array(let elements):
             .array(elements.map(\.sortedByKey))
         case .object(let members):
-            .object(
-                members.map { Member($0.key, $0.value.sortedByKey) }.sorted { $0.key.precedesInByteOrder($1.key) })
+            .object(members.map { Member($0.key, $0.value.sortedByKey) }.sorted { $0.key.precedesInByteOrder($1.key) })
         default: self
         }
     }

@@ -192,7 +192,5 @@ package enum HashTableOrder {
         return rest.reduce(result) { $0 &* 257 &+ UInt64($1) }
     }
 
-    private static func finished(_ result: UInt64, _ count: Int) -> UInt64 {
-        result &+ result << UInt64(count & 31)
-    }
+    private static func finished(_ result: UInt64, _ count: Int) -> UInt64 { result &+ result << UInt64(count & 31) }
 }

@@ -43,9 +43,7 @@ private enum NaturalChunk: Comparable {
 
 extension String {
     /// Core Data sorts names by their UTF-8 bytes, which is not Swift's order for every character.
-    package func precedesInByteOrder(_ other: String) -> Bool {
-        utf8.lexicographicallyPrecedes(other.utf8)
-    }
+    package func precedesInByteOrder(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 }
 
 extension String {

@@ -184,9 +184,7 @@ struct DiagnosisSite {
     }
 
     /// The name of the version of the model that a damaged store is of, by its pages.
-    private static func damagedVersion(
-        _ path: String, in versions: ModelVersions?, _ system: any System
-    ) -> String? {
+    private static func damagedVersion(_ path: String, in versions: ModelVersions?, _ system: any System) -> String? {
         guard let versions, let identity = try? DamagedIdentity(of: path, place: path, system),
             let (version, _) = identity.version(in: versions), versions.position(named: version.name) != nil
         else { return nil }

@@ -158,9 +158,7 @@ extension MirroredStore {
         try system.synchronise(copy)
         let hasFiles = try system.exists(from.support)
         if hasFiles {
-            for name in try system.files(below: from.support) {
-                try system.synchronise(Path.join(from.support, name))
-            }
+            for name in try system.files(below: from.support) { try system.synchronise(Path.join(from.support, name)) }
             try system.rename(from.support, toUnused: to.support)
         }
         do {

@@ -55,8 +55,7 @@ extension MirroredStore {
             (parts, reason) = (nil, missing.message)
         }
         if route.keepsUnfilled, parts == nil { throw cannotGoBack(reason ?? "") }
-        let step =
-            try parts ?? readWhole(route, source, mark, in: folder, overwriting: overwriting, fresh: fresh)
+        let step = try parts ?? readWhole(route, source, mark, in: folder, overwriting: overwriting, fresh: fresh)
         try bringFiles(of: step, route)
         let changes = try write(step, route, mark)
         noteSeen(route.replica)
@@ -126,9 +125,7 @@ extension MirroredStore {
         try FormatFunctions.register(on: connection)
         let external = ExternalStorage(store: route.primary)
         for function in script.script.functions(externalFile: { [system] name in
-            guard StoreVerification.isPlainName(name) else {
-                throw StoreVerification.strangeFile(name, route.primary)
-            }
+            guard StoreVerification.isPlainName(name) else { throw StoreVerification.strangeFile(name, route.primary) }
             return try external.contents(of: name, on: system) ?? system.read(Path.join(external.folder, name))
         }) { try connection.register(function) }
         var reading = MirrorReading(connection, script, mark)
@@ -199,8 +196,7 @@ extension MirroredStore {
 extension MirroredStore {
     /// The rows, the metadata and the mark in one transaction.
     func write(_ step: MirrorStep, _ route: MirrorRoute, _ mark: MirrorMark) throws -> MirrorChanges {
-        let connection = try Connection(
-            route.replica, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
+        let connection = try Connection(route.replica, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
         defer { connection.close() }
         watch(connection)
         try connection.execute("PRAGMA synchronous = FULL; PRAGMA temp_store = FILE")

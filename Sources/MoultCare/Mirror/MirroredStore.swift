@@ -98,9 +98,7 @@ extension MirroredStore {
     var observer: MigrationObserver { MigrationObserver(isCancelled: isCancelled) }
 
     /// Has a statement that runs on the connection end when the work is cancelled.
-    func watch(_ connection: Connection) {
-        connection.onProgress(every: 20_000) { [isCancelled] in !isCancelled() }
-    }
+    func watch(_ connection: Connection) { connection.onProgress(every: 20_000) { [isCancelled] in !isCancelled() } }
 
     func checkCancelled() throws {
         guard isCancelled() else { return }
@@ -153,8 +151,7 @@ extension MirroredStore {
                 .unsupported, "The cut-over was one-way: the first store does not follow.",
                 place: store, remedy: "Use the second store; \(.stopMirror) ends the mirror.")
         }
-        return MirrorRoute(
-            MirrorReversal(mapping, from: forward.from.model, to: forward.to.model), of: forward)
+        return MirrorRoute(MirrorReversal(mapping, from: forward.from.model, to: forward.to.model), of: forward)
     }
 
     /// Runs `body` while no other run of Moult can change either store.

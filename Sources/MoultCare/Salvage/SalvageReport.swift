@@ -256,9 +256,7 @@ extension SalvageReport.Unplaced {
 }
 
 extension [ClosedRange<Int64>] {
-    fileprivate var document: JSONValue {
-        .array(map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) })
-    }
+    fileprivate var document: JSONValue { .array(map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) }) }
 
     fileprivate var text: String {
         let shown = prefix(5).map {

@@ -57,9 +57,7 @@ package struct StoreSalvage {
                     + "left them. \(fault)")
         }
         if let foreign { report.notes.insert("\(foreign.message) \(foreign.remedy)", at: 0) }
-        for file in [files.new, files.aside] where try system.exists(file) {
-            try system.synchronise(file)
-        }
+        for file in [files.new, files.aside] where try system.exists(file) { try system.synchronise(file) }
         try install(unfinished, files, of: store, &report)
         return report
     }

@@ -188,8 +188,7 @@ extension Option {
         "The model: an .xcdatamodeld or .momd, a folder of versions, a single version (.xcdatamodel, .mom, .omo or "
             + "JSON), or a store, whose own model is then used.",
         completes: .files)
-    package static let order = value(
-        "order", "NAMES", "The order of the versions, oldest first, separated by commas.")
+    package static let order = value("order", "NAMES", "The order of the versions, oldest first, separated by commas.")
     package static let answers = value(
         "answers", "FILE",
         "The file in which moult answer records answers about the model, such as renames; by default the one next to "

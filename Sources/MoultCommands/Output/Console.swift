@@ -91,9 +91,7 @@ package final class Console: Sendable {
 
     /// One line on standard error, at once.
     package func say(_ text: String) {
-        guard !tellsEvents else {
-            return tell("message", [.init("message", .string(text))])
-        }
+        guard !tellsEvents else { return tell("message", [.init("message", .string(text))]) }
         sayRaw(text.safeForTerminal(style: errors.style) + "\n")
     }
 

@@ -118,8 +118,7 @@ extension MigrationProgress {
 }
 
 extension Option {
-    static let events = flag(
-        "events", "Print progress as JSON on standard error, one object per line, for programs.")
+    static let events = flag("events", "Print progress as JSON on standard error, one object per line, for programs.")
 }
 
 extension Duration {

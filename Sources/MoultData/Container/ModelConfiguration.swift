@@ -188,9 +188,7 @@ public struct SwiftDataConfiguration: Sendable {
     public let isCloudKitEnabled: Bool
 
     /// A configuration of a schema; without a plan, only changes that can be inferred are migrated.
-    public init(
-        schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil, isCloudKitEnabled: Bool = false
-    ) {
+    public init(schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil, isCloudKitEnabled: Bool = false) {
         (self.schema, self.migrationPlan, self.isCloudKitEnabled) = (schema, migrationPlan, isCloudKitEnabled)
     }
 

@@ -48,8 +48,7 @@ public final class HistoryObserver: Observable, @unchecked Sendable {
             numbers, store in
             let identifier = store.identifier.uuidString
             if let historyTokens {
-                numbers[identifier] =
-                    (historyTokens[identifier] as? DefaultHistoryToken)?.tokenValue?[identifier] ?? 0
+                numbers[identifier] = (historyTokens[identifier] as? DefaultHistoryToken)?.tokenValue?[identifier] ?? 0
             } else {
                 numbers[identifier] = try store.lastTransaction()
             }
@@ -86,8 +85,7 @@ public final class HistoryObserver: Observable, @unchecked Sendable {
                 HistoryDescriptor<DefaultHistoryTransaction>(predicate: #Predicate { $0.token > token }))
             state.withLock { state in
                 for transaction in new {
-                    let number = max(
-                        state.numbers[transaction.storeIdentifier] ?? 0, transaction.transactionIdentifier)
+                    let number = max(state.numbers[transaction.storeIdentifier] ?? 0, transaction.transactionIdentifier)
                     state.numbers[transaction.storeIdentifier] = number
                 }
             }

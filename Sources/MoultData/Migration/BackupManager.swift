@@ -70,9 +70,7 @@ public struct BackupManager: Sendable {
     /// Verifies that a backup still is what it was when it was made.
     ///
     /// - Throws: `backupInvalid` that says what differs; `backupNotFound`.
-    public func verify(_ backup: Backup) throws {
-        try keeper.verify(keeper.backup(named: backup.name))
-    }
+    public func verify(_ backup: Backup) throws { try keeper.verify(keeper.backup(named: backup.name)) }
 
     /// Puts a backup in place of the store, in one commit, when it has been verified.
     ///

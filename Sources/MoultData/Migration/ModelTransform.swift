@@ -72,9 +72,7 @@ public struct TransformOutcome<New: PersistentModel> {
     public static func merged(into model: New) -> TransformOutcome { TransformOutcome(kind: .merged(into: model)) }
 
     /// Nothing becomes of it. The reason is counted, and stands in the report.
-    public static func dropped(reason: String) -> TransformOutcome {
-        TransformOutcome(kind: .dropped(reason: reason))
-    }
+    public static func dropped(reason: String) -> TransformOutcome { TransformOutcome(kind: .dropped(reason: reason)) }
 
     /// Nothing becomes of it for now: it goes to the quarantine, from where it can be looked at and brought back.
     public static func quarantined(reason: String) -> TransformOutcome {

@@ -38,9 +38,7 @@ extension ResolvedPlan {
                 refusal.reason.rawValue, refusal.place, "\(name(of: edge)): \(refusal.message)",
                 [refusal.remedy, refusal.transformRemedy].compactMap(\.self).joined(separator: " "))
         }
-        if !edge.isLightweight || !given.isEmpty || acceptedLosses != .none {
-            mappings[edge.older] = inference.mapping
-        }
+        if !edge.isLightweight || !given.isEmpty || acceptedLosses != .none { mappings[edge.older] = inference.mapping }
         history = history.advanced(along: inference.correspondence)
     }
 

@@ -91,9 +91,7 @@ extension ResolvedPlan {
         }
     }
 
-    private static func finding(
-        _ loss: MigrationLoss, _ edge: String, _ newer: String, canRead: Bool
-    ) -> Finding {
+    private static func finding(_ loss: MigrationLoss, _ edge: String, _ newer: String, canRead: Bool) -> Finding {
         let what = loss.propertyName == nil ? "the objects" : "the values"
         let reader =
             canRead

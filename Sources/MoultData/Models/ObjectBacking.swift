@@ -138,17 +138,13 @@ final class ObjectBacking: BackingData {
     }
 
     func noteUnreadable(_ key: String) {
-        guard object.isChangeable, graph.refusals[ObjectIdentifier(object)]?[key] == nil else {
-            return
-        }
+        guard object.isChangeable, graph.refusals[ObjectIdentifier(object)]?[key] == nil else { return }
         refuse(key, .unreadable(key, of: object, graph))
     }
 
     // MARK: - Writing
 
-    func setAttribute(_ key: String, _ value: AttributeValue?) {
-        change(key) { try object.setAttribute(key, value) }
-    }
+    func setAttribute(_ key: String, _ value: AttributeValue?) { change(key) { try object.setAttribute(key, value) } }
 
     func setElements(_ key: String, _ values: [(path: String, value: AttributeValue?)]) {
         change(key) { for (path, value) in values { try object.setAttribute(path, value) } }

@@ -15,9 +15,7 @@ public struct PersistentIdentifier: Sendable, Hashable, Identifiable, Comparable
     public var entityName: String { objectID.entityName }
 
     /// The UUID of the store, or the identifier of a ``DataStore``; nil for an object that is not saved.
-    public var storeIdentifier: String? {
-        objectID.store.map { CustomIdentities.shared.name(of: $0) ?? $0.uuidString }
-    }
+    public var storeIdentifier: String? { objectID.store.map { CustomIdentities.shared.name(of: $0) ?? $0.uuidString } }
 
     /// A value that tells two objects apart.
     public struct ID: Sendable, Hashable {

@@ -69,9 +69,7 @@ final class PathProbe: BackingData {
     /// Returns the end of a key path whose result is the value of a column; nil if the result is another.
     private static func end(_ result: Any, _ value: AttributeValue, _ keyPath: AnyKeyPath) -> StoredPath.End? {
         if let order = unwrapped(result) as? _LocalizedOrder, case .string(let text) = value {
-            if order == text._localizedOrder, order != text._localizedStandardOrder {
-                return .localizedOrder
-            }
+            if order == text._localizedOrder, order != text._localizedStandardOrder { return .localizedOrder }
             return order == text._localizedStandardOrder ? .localizedStandardOrder : nil
         }
         guard let constant = ExpressionValue(predicateConstant: result),

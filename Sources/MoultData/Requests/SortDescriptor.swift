@@ -74,9 +74,7 @@ extension KeyPath {
 public struct _LocalizedOrder: Comparable, Sendable {
     let key: String
     /// Whether the left text comes first; the bytes of their sort keys are compared.
-    public static func < (left: Self, right: Self) -> Bool {
-        left.key.utf8.lexicographicallyPrecedes(right.key.utf8)
-    }
+    public static func < (left: Self, right: Self) -> Bool { left.key.utf8.lexicographicallyPrecedes(right.key.utf8) }
 }
 
 extension String {

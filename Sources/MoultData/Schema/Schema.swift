@@ -93,9 +93,7 @@ public final class Schema: Sendable {
 
 extension Schema: Hashable, CustomDebugStringConvertible {
     /// The version and the names of the entities.
-    public var debugDescription: String {
-        "Schema(\(version): \(entities.map(\.name).joined(separator: ", ")))"
-    }
+    public var debugDescription: String { "Schema(\(version): \(entities.map(\.name).joined(separator: ", ")))" }
 
     /// Whether both have the same version and equal entities.
     public static func == (left: Schema, right: Schema) -> Bool {

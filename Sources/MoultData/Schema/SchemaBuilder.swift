@@ -70,9 +70,7 @@ struct SchemaBuilder {
         return names
     }
 
-    private mutating func property(
-        _ property: Schema.PropertyMetadata, of entity: String
-    ) -> Schema.Entity.Property {
+    private mutating func property(_ property: Schema.PropertyMetadata, of entity: String) -> Schema.Entity.Property {
         switch property.shape {
         case .attribute(let attribute): .attribute(self.attribute(property, attribute, of: entity))
         case .toOne(let type, let isOptional):

@@ -61,9 +61,7 @@ extension ValueForm {
     }
 
     private static func ofEnum(_ type: Any.Type) -> ValueForm {
-        if let raw = type as? any RawRepresentable.Type {
-            return ofRawValues(raw)
-        }
+        if let raw = type as? any RawRepresentable.Type { return ofRawValues(raw) }
         if let names = EnumCases.names(of: type) { return .cases(names) }
         return .unknown("no public store shows how SwiftData keeps an enum with associated values")
     }
@@ -178,8 +176,7 @@ extension ValueForm {
         case .encoded:
             return .json(name, isOptional: isOptional, "no public store shows a property with @Attribute(.codable)")
         case .unknown(let reason):
-            return AttributeDescription(
-                name: name, type: .transformable, isOptional: isOptional, uncertainty: reason)
+            return AttributeDescription(name: name, type: .transformable, isOptional: isOptional, uncertainty: reason)
         }
     }
 }

@@ -75,8 +75,7 @@ extension Migrator {
                 defer { lock.release() }
                 try folder.removeDrafts(of: lock.sidecar)
                 let files = try before.union(externalFiles(support))
-                draft = try folder.draft(
-                    of: lock, version: version, for: reason, copyingExternalData: true, observer)
+                draft = try folder.draft(of: lock, version: version, for: reason, copyingExternalData: true, observer)
                 let copied = try externalFiles(Path.join(draft.folder, Path.name(of: support)))
                 guard files.isSubset(of: copied) else {
                     folder.discard(draft)

@@ -174,9 +174,7 @@ extension TapeArchive {
                 return Int64(text, radix: 8)
             }
             guard number(Field.checksum) == TapeArchive.checksum(header), let size = number(Field.size), size >= 0
-            else {
-                throw TapeArchive.invalid("a header is damaged.", path)
-            }
+            else { throw TapeArchive.invalid("a header is damaged.", path) }
             let prefix = String(decoding: field(Field.prefix), as: UTF8.self)
             let name = String(decoding: field(Field.name), as: UTF8.self)
             type = header[Field.type.0]

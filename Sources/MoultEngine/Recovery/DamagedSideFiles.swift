@@ -116,9 +116,7 @@ extension DamagedSideFiles {
             let fault = try log == nil ? RollbackJournal(path, system).playbackFault : log?.fault
             // A living writer's ends anywhere.
             guard try system.status(of: path) == before else { return nil }
-            guard let fault else {
-                return log?.isTorn == true ? LogFrames.tornFinding(path) : nil
-            }
+            guard let fault else { return log?.isTorn == true ? LogFrames.tornFinding(path) : nil }
             return Finding(
                 code: code, severity: .warning, place: path,
                 message: "The \(suffix) next to the store is damaged, and what it held may be lost. \(fault)",

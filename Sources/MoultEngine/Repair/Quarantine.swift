@@ -20,9 +20,7 @@ package struct Quarantine: Sendable {
     private let countsUnfinished: Bool
 
     /// - Parameter countsUnfinished: whether the run that has not ended is known to have committed.
-    package init(
-        _ sidecar: Sidecar, _ system: any System = POSIXSystem(), countsUnfinished: Bool = false
-    ) {
+    package init(_ sidecar: Sidecar, _ system: any System = POSIXSystem(), countsUnfinished: Bool = false) {
         (self.sidecar, self.system, self.countsUnfinished) = (sidecar, system, countsUnfinished)
     }
 

@@ -56,9 +56,7 @@ public struct RepairReport: Sendable, Equatable {
 
     /// Returns the findings of an audit that no rule is for, or none of the rules that have found something; if only
     /// some rules were asked for, only the findings that these are for.
-    func remarks(
-        of audit: StoreAudit, _ rules: Set<RepairRule>, handling handled: Set<RepairRule>
-    ) -> [Finding] {
+    func remarks(of audit: StoreAudit, _ rules: Set<RepairRule>, handling handled: Set<RepairRule>) -> [Finding] {
         audit.findings.filter { finding in
             let repairing = RepairRule.repairing[finding.code] ?? []
             let isAskedFor = rules.isSuperset(of: RepairRule.byDefault) || !rules.isDisjoint(with: repairing)

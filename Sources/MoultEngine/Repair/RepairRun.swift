@@ -146,8 +146,7 @@ extension RepairRun {
         }
         try connection.run(
             "INSERT OR IGNORE INTO temp.moult_gone SELECT \(table.quotedLiteral), key FROM temp.moult_fault")
-        try connection.run(
-            "DELETE FROM main.\(table.quotedName) WHERE rowid IN (SELECT key FROM temp.moult_fault)")
+        try connection.run("DELETE FROM main.\(table.quotedName) WHERE rowid IN (SELECT key FROM temp.moult_fault)")
     }
 
     func renumber(_ link: RepairFault.Link) throws {

@@ -69,8 +69,7 @@ package final class StoreRepair: Sendable {
             guard !schema.hasIndexFaults else {
                 return (probe.path, BoundPlan.Binding(snapshot), schema, unnamed, found)
             }
-            let audit = try StoreAudit(
-                probe.connection, external, model: version.model, checksPages: false, on: system)
+            let audit = try StoreAudit(probe.connection, external, model: version.model, checksPages: false, on: system)
             found.remarks += found.remarks(of: audit, rules, handling: Set(found.faults.map(\.rule)))
             return (probe.path, BoundPlan.Binding(snapshot), schema, unnamed, found)
         }
@@ -154,9 +153,7 @@ package final class StoreRepair: Sendable {
         guard !names.isEmpty else { return }
         let folder = Path.join(sidecar.unnamedFiles, run)
         for path in [sidecar.unnamedFiles, folder] { try system.makeFolder(path, sidecar.rights) }
-        for name in names {
-            try system.rename(Path.join(external.folder, name), toUnused: Path.join(folder, name))
-        }
+        for name in names { try system.rename(Path.join(external.folder, name), toUnused: Path.join(folder, name)) }
         for path in [folder, sidecar.unnamedFiles, sidecar.folder, external.folder] { try system.synchronise(path) }
     }
 
@@ -265,8 +262,7 @@ struct WaitingIndex: Sendable {
         var finding = found
         finding.left = try doubles(connection)
         guard finding.left == 0 else {
-            return RepairReport(
-                faults: [finding], remarks: [try remark(finding.left, repairsRows: false, connection)])
+            return RepairReport(faults: [finding], remarks: [try remark(finding.left, repairsRows: false, connection)])
         }
         if isThere { try connection.run("DROP INDEX main.\(index.name.quotedName)") }
         try connection.run(index.sql)

@@ -186,8 +186,7 @@ struct MappingVerification {
         _ expression: Expression, for attribute: AttributeDescription, _ object: ObjectID
     ) throws -> AttributeValue? {
         do {
-            let value = try expression.value(
-                for: .object(object), variables: ["source": .object(object)], in: old)
+            let value = try expression.value(for: .object(object), variables: ["source": .object(object)], in: old)
             guard !value.isNull else { return nil }
             guard let converted = value.converted(to: attribute.type) else { return attribute.defaultValue }
             // A decimal that has no number of its own is rounded; no other value is.

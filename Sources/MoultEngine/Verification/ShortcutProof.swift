@@ -36,9 +36,7 @@ package struct ShortcutProof {
         walking.registry.mappings = try walking.registry.mappings.filter { try !isShortcut($0.from, $0.to) }
         let short = try copy(store, to: Path.join(folder, "short"))
         let walked = try copy(store, to: Path.join(folder, "walked"))
-        let (shortEdges, walkedEdges) = (
-            try migrate(short, target, options), try migrate(walked, target, walking)
-        )
+        let (shortEdges, walkedEdges) = (try migrate(short, target, options), try migrate(walked, target, walking))
         guard shortEdges < walkedEdges else {
             throw MigrationError(
                 .usage, "No registered shortcut leads to \(target ?? "the current version") from the store's version.",

@@ -74,8 +74,7 @@ extension StoreShape {
         _ layout: StoreLayout
     ) {
         guard let column = layout.column(forAttribute: attribute.name, in: entity) else { return }
-        let place = Column(
-            place: "\(entity.name).\(attribute.name)", table: table, column: column, numbers: numbers)
+        let place = Column(place: "\(entity.name).\(attribute.name)", table: table, column: column, numbers: numbers)
         if !attribute.isOptional && attribute.derivation == nil { required.append(place) }
         if attribute.allowsExternalBinaryDataStorage { external.append(place) }
     }

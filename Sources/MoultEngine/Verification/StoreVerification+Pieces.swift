@@ -14,9 +14,7 @@ extension StoreVerification {
                 "Verify the tables of the new store.", seconds: 2 * WorkCost.files,
                 check: verifyStructure)
         ]
-        for table in expectation.rows {
-            pieces += try comparisons(of: table, expectation, connection)
-        }
+        for table in expectation.rows { pieces += try comparisons(of: table, expectation, connection) }
         pieces += expectation.own.map { own in
             VerificationPiece(
                 "Compare what an app has added to \(own.table) with that before.",
@@ -24,9 +22,7 @@ extension StoreVerification {
             ) { try MigrationVerifier($0, expectation: expectation).verify(own) }
         }
         pieces.append(
-            VerificationPiece(
-                "Count the rows of the new store.", seconds: WorkCost.files + rows * WorkCost.question
-            ) {
+            VerificationPiece("Count the rows of the new store.", seconds: WorkCost.files + rows * WorkCost.question) {
                 try MigrationVerifier($0, expectation: expectation).verifyCounts()
             })
         pieces += expectation.pairs.map { pairs in

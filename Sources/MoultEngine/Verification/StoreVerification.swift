@@ -82,9 +82,7 @@ package struct StoreVerification: Sendable {
         let metadata = try StoreMetadata(from: connection)
         guard metadata.hashes == VersionHashes(read: plan.target.hashes.entities),
             metadata.uuid == plan.binding.storeUUID
-        else {
-            throw failure("The new store's metadata does not match \(plan.target.name).", place: "Z_METADATA")
-        }
+        else { throw failure("The new store's metadata does not match \(plan.target.name).", place: "Z_METADATA") }
     }
 
     // MARK: - In pieces

@@ -24,9 +24,7 @@ public struct FetchIndexDescription: Sendable, Hashable {
         public var expressionType: String?
 
         /// A column of a binary index in ascending order, unless told otherwise.
-        public init(
-            subject: Subject, kind: Kind = .binary, isAscending: Bool = true, expressionType: String? = nil
-        ) {
+        public init(subject: Subject, kind: Kind = .binary, isAscending: Bool = true, expressionType: String? = nil) {
             (self.subject, self.kind) = (subject, kind)
             (self.isAscending, self.expressionType) = (isAscending, expressionType)
         }
@@ -142,7 +140,5 @@ extension ManagedObjectModel {
 
     /// Whether Xcode's compiler makes the model that an app has of it. An archive describes every index itself, and so do
     /// SwiftData's types.
-    private var isSource: Bool {
-        !documentAttributes.isEmpty && documentAttributes["usedWithSwiftData"] != "YES"
-    }
+    private var isSource: Bool { !documentAttributes.isEmpty && documentAttributes["usedWithSwiftData"] != "YES" }
 }

@@ -60,9 +60,7 @@ public struct ManagedObjectModel: Sendable, Equatable {
     }
 
     /// The entity of that name, if the model has it.
-    public func entity(_ name: String) -> EntityDescription? {
-        positions[name].map { entities[$0] }
-    }
+    public func entity(_ name: String) -> EntityDescription? { positions[name].map { entities[$0] } }
 }
 
 // MARK: - Inheritance
@@ -160,9 +158,7 @@ extension ManagedObjectModel {
     }
 
     /// The entity itself and those above it, nearest first.
-    public func lineage(of entity: EntityDescription) -> [EntityDescription] {
-        [entity] + superentities(of: entity)
-    }
+    public func lineage(of entity: EntityDescription) -> [EntityDescription] { [entity] + superentities(of: entity) }
 }
 
 // MARK: - Relationships
@@ -196,12 +192,8 @@ extension ManagedObjectModel {
             throw MigrationError.modelInvalid(
                 "The model has two entities named \(twice).", place: twice, remedy: "Rename or remove one of them.")
         }
-        for entity in entities {
-            try checkLineage(of: entity)
-        }
-        for entity in entities {
-            try checkProperties(of: entity)
-        }
+        for entity in entities { try checkLineage(of: entity) }
+        for entity in entities { try checkProperties(of: entity) }
     }
 
     /// The most ancestors that an entity may have.

@@ -21,8 +21,7 @@ public struct PropertyMapping: Sendable, Hashable {
     ///   - sources: attributes of the source, or key paths over to-one relationships; the closure's arguments.
     ///   - transform: gives the value of the destination's attribute.
     public init(_ name: String, from sources: [String], _ transform: ValueTransform) {
-        self.init(
-            name, .message(transform.name, to: .variable("entityPolicy"), sources.map { .source($0) }))
+        self.init(name, .message(transform.name, to: .variable("entityPolicy"), sources.map { .source($0) }))
         transforms = [transform]
     }
 

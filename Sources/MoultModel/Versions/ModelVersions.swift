@@ -162,9 +162,7 @@ extension ModelVersion {
         return (try form.restricted(to: configuration), try target.restricted(to: configuration))
     }
 
-    private func part(
-        _ names: Set<String>, _ configurations: [Configuration]
-    ) throws(MigrationError) -> ModelVersion {
+    private func part(_ names: Set<String>, _ configurations: [Configuration]) throws(MigrationError) -> ModelVersion {
         var part = self
         do {
             part.model = try ManagedObjectModel(

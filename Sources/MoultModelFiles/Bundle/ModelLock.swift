@@ -217,9 +217,7 @@ extension ModelLock {
             }
             var models: [String: [Version]] = [:]
             let members = try document.object("models")
-            for name in members?.unknown([]) ?? [] {
-                models[name] = try members?.objects(name, Version.init)
-            }
+            for name in members?.unknown([]) ?? [] { models[name] = try members?.objects(name, Version.init) }
             self.init(models: models, current: try document.dictionary("current"))
         } catch var error as MigrationError {
             let isLater = error.code == .unsupported

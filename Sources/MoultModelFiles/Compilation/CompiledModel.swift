@@ -172,9 +172,7 @@ package struct ModelFault: Sendable, Hashable {
     package let kind: Kind
     package let message: String
 
-    package init(
-        file: String, line: Int, _ message: String, severity: Severity = .error, kind: Kind = .other
-    ) {
+    package init(file: String, line: Int, _ message: String, severity: Severity = .error, kind: Kind = .other) {
         (self.file, self.line, self.severity, self.kind, self.message) = (file, line, severity, kind, message)
     }
 
@@ -186,8 +184,7 @@ extension ModelFault {
     /// A reader's error about a file. Its place begins with the file and the line, where it has one.
     init(_ error: MigrationError, file: String) {
         let cause = error.cause.map { " (\($0))" } ?? ""
-        self.init(
-            file: file, line: Self.line(of: error.place, in: file), "\(error.message)\(cause) \(error.remedy)")
+        self.init(file: file, line: Self.line(of: error.place, in: file), "\(error.message)\(cause) \(error.remedy)")
     }
 
     /// Creates a warning from a finding of a reader about a file.

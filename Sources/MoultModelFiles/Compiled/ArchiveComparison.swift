@@ -84,9 +84,7 @@ private struct ArchiveText {
         values["\(place)/class"] = value.className.map { Value($0) }
     }
 
-    private mutating func add(
-        _ value: KeyedArchive.Value?, at place: String, depth: Int = 0
-    ) throws(MigrationError) {
+    private mutating func add(_ value: KeyedArchive.Value?, at place: String, depth: Int = 0) throws(MigrationError) {
         guard let value else { return }
         left -= 1
         guard left > 0, depth < Self.depth else {

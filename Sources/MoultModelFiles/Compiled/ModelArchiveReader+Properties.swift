@@ -49,8 +49,7 @@ extension ModelArchiveReader {
         }
         elementsLeft -= elements.count
         guard depth < AttributeDescription.compositeDepthLimit, elementsLeft >= 0 else {
-            throw MigrationError.endlessComposite(
-                place, remedy: "Compile the model again, or name a model source.")
+            throw MigrationError.endlessComposite(place, remedy: "Compile the model again, or name a model source.")
         }
         return try elements.map { element in
             let name = element["NSPropertyName"]?.string ?? ""
@@ -143,9 +142,7 @@ extension ModelArchiveReader {
     // MARK: Validation
 
     /// The limits that a model editor knows, each a predicate with the number of its error; others as they are.
-    private mutating func validation(
-        of value: KeyedArchive.Value, place: String
-    ) -> AttributeDescription.Validation {
+    private mutating func validation(of value: KeyedArchive.Value, place: String) -> AttributeDescription.Validation {
         var validation = AttributeDescription.Validation()
         let predicates = value["NSValidationPredicates"]?.elements ?? []
         let warnings = value["NSValidationWarnings"]?.elements ?? []

@@ -96,9 +96,7 @@ struct JSONFields {
     }
 
     /// The names of the members that are not in the set.
-    func unknown(_ known: Set<String>) -> [String] {
-        (value.members ?? []).map(\.key).filter { !known.contains($0) }
-    }
+    func unknown(_ known: Set<String>) -> [String] { (value.members ?? []).map(\.key).filter { !known.contains($0) } }
 }
 
 /// A part of a model that is a JSON object, read and written by the table of its members.

@@ -19,8 +19,7 @@ extension ManagedObjectModel {
     /// - Parameter file: what errors and findings call the file.
     /// - Throws: `MigrationError` with code `modelInvalid` and the path inside the document.
     package init(json bytes: [UInt8], file: String, findings: inout [Finding]) throws {
-        let document = try JSONFields(
-            JSONValue(parsing: bytes, place: file, code: .modelInvalid), place: file)
+        let document = try JSONFields(JSONValue(parsing: bytes, place: file, code: .modelInvalid), place: file)
         guard let format = try document.integer("format"), let model = try document.object("model") else {
             throw document.invalid("has no format and model, so it is not one of Moult's models")
         }

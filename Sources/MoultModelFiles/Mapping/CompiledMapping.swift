@@ -140,8 +140,7 @@ struct CompiledMappingReader {
     }
 
     private func invalid(_ what: String, _ place: String) -> MigrationError {
-        .modelInvalid(
-            "\(what).", place: place, remedy: "Compile the mapping model again from its .xcmappingmodel.")
+        .modelInvalid("\(what).", place: place, remedy: "Compile the mapping model again from its .xcmappingmodel.")
     }
 
     private mutating func report(_ message: String, place: String) {
@@ -194,9 +193,7 @@ private struct MappingArchiveWriter {
         return builder.object(classes: ["NSEntityMapping", "NSObject"], fields)
     }
 
-    private mutating func data(_ bytes: [UInt8]?) -> PropertyList {
-        bytes.map { builder.leaf(.data($0)) } ?? Self.null
-    }
+    private mutating func data(_ bytes: [UInt8]?) -> PropertyList { bytes.map { builder.leaf(.data($0)) } ?? Self.null }
 
     private mutating func userInfo(_ entries: [String: String]) -> PropertyList {
         guard !entries.isEmpty else { return Self.null }

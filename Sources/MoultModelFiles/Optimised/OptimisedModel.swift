@@ -145,7 +145,6 @@ struct OptimisedModelLayout: Sendable {
             lists: .absent(zeros: 1)),
         .init("[]qre9743jpo9ad3q;lj;fa38y];`0eruweijfa'etyhpa0e8hfhpaos8e", lists: .absent(zeros: 2)),
         .init("[]77y234078nf3490324nfauh7kf77y7pjfauy72-918reiaprehuhfrew"),
-        .init(
-            "srsraori55717101jhus-[6910aathnnhi86786714[-;uadmiraenv143", kinds: 5, relationshipKind: 2, ranges: 18),
+        .init("srsraori55717101jhus-[6910aathnnhi86786714[-;uadmiraenv143", kinds: 5, relationshipKind: 2, ranges: 18),
     ]
 }

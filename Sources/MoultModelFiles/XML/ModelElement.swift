@@ -154,8 +154,7 @@ struct UnknownMarkup {
     }
 
     mutating func add(_ code: String, _ element: ModelElement, _ message: String, remedy: String) {
-        others.append(
-            Finding(code: code, severity: .warning, place: element.place, message: message, remedy: remedy))
+        others.append(Finding(code: code, severity: .warning, place: element.place, message: message, remedy: remedy))
     }
 
     private mutating func note(_ what: String, line: Int) {

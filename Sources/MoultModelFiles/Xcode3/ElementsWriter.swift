@@ -90,12 +90,8 @@ private struct ElementsWriter {
         ]
         var fields = named(entity.name, owner: package, identifiedBy: entity.name)
         fields["_isAbstract"] = .boolean(entity.isAbstract)
-        fields.merge(
-            bucket("OwnedAttributes", builder.dictionary(properties, isMutable: true), "ordered")
-        ) { $1 }
-        fields.merge(
-            bucket("Generalizations", builder.array(parents, isMutable: true), "ordered", "duplicates")
-        ) { $1 }
+        fields.merge(bucket("OwnedAttributes", builder.dictionary(properties, isMutable: true), "ordered")) { $1 }
+        fields.merge(bucket("Generalizations", builder.array(parents, isMutable: true), "ordered", "duplicates")) { $1 }
         fields.merge(stereotypes([("XD_PStereotype", facts)], of: this)) { $1 }
         let children = model.subentities(of: entity).compactMap { generalizations[$0.name] }
         if !children.isEmpty {
@@ -157,16 +153,13 @@ private struct ElementsWriter {
         ]
         let fields = slot(property.name, owner: reference(entity.name), Self.null, identifiedBy: path)
             .merging(stereotypes([("XD_PPropStereotype", facts), own], of: reference(path))) { $1 }
-        builder.fill(
-            reference(path), classes: [className, "XDPMProperty", "XDUMLPropertyImp"] + Self.element, fields)
+        builder.fill(reference(path), classes: [className, "XDPMProperty", "XDUMLPropertyImp"] + Self.element, fields)
     }
 
     // MARK: Elements
 
     /// The named groups of named values in which most of what an element says stands.
-    private mutating func stereotypes(
-        _ groups: [(name: String, facts: Facts)], of owner: PropertyList
-    ) -> Fields {
+    private mutating func stereotypes(_ groups: [(name: String, facts: Facts)], of owner: PropertyList) -> Fields {
         var entries: [(key: String, value: PropertyList)] = []
         for group in groups {
             let this = builder.reserve()

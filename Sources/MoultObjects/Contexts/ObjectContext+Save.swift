@@ -256,9 +256,7 @@ extension ObjectContext {
 
 extension Object {
     /// Whether the next save has to look at it.
-    var isPending: Bool {
-        !state.contains(.detached) && !state.isDisjoint(with: [.inserted, .updated, .deleted])
-    }
+    var isPending: Bool { !state.contains(.detached) && !state.isDisjoint(with: [.inserted, .updated, .deleted]) }
 
     /// The values that a save writes of a new object. A list that the other end keeps is written there.
     fileprivate var insertedValues: [ObjectValue?] {

@@ -184,9 +184,7 @@ extension ObjectCoordinator: ObjectSource {
         return try stores.flatMap { try $0.fetchSnapshots(fetch) }
     }
 
-    func count(_ fetch: ObjectFetch) throws -> Int {
-        try storesToFetch(fetch).reduce(0) { $0 + (try $1.count(fetch)) }
-    }
+    func count(_ fetch: ObjectFetch) throws -> Int { try storesToFetch(fetch).reduce(0) { $0 + (try $1.count(fetch)) } }
 
     /// Dictionary results, of what is saved only.
     func fetchRows(_ fetch: ObjectFetch) throws -> [[String: ExpressionValue]] {

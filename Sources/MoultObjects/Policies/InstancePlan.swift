@@ -95,8 +95,7 @@ final class InstancePlan {
             let name = entity.columns.shape.properties[position].name
             if let value = Self.value(of: name, attribute, mapping, reader, expressions) {
                 let isConstant = if case .constant = value { true } else { false }
-                steps.append(
-                    Step(position: position, value: value, isChecked: !attribute.isOptional && !isConstant))
+                steps.append(Step(position: position, value: value, isChecked: !attribute.isOptional && !isConstant))
             } else if !attribute.isOptional {
                 missing.append(position)
             }
@@ -163,8 +162,7 @@ extension InstancePlan {
                 let place = toOne.order.flatMap { order in
                     reader.flatMap { $0.row.isNull(order) ? nil : $0.row.integer(order) }
                 }
-                try inserter.set(
-                    key: destination.key, number: destination.number, place: place, at: step.position)
+                try inserter.set(key: destination.key, number: destination.number, place: place, at: step.position)
             case .decoded, .expression, .call:
                 if let value = try value(of: step) {
                     try inserter.set(value, at: step.position)

@@ -113,8 +113,7 @@ extension MigrationManager {
         case .merged(let survivor)?:
             try refuse(own.map(\.destination).filter { $0 !== survivor }, source, "merged")
             mapping.counts.merged += 1
-            try associations.keep(
-                [entry(survivor, isMerged: true)], mapping: mapping.position, source: source.key)
+            try associations.keep([entry(survivor, isMerged: true)], mapping: mapping.position, source: source.key)
         }
     }
 
@@ -159,8 +158,7 @@ extension MigrationManager {
         var fault = PolicyFault(
             message: "Nothing was made from the object, and no outcome was set.", entityName: source.entityName,
             key: source.key)
-        fault.remedy =
-            "Call super, associate an object with it, or set its outcome to dropped, merged or quarantined."
+        fault.remedy = "Call super, associate an object with it, or set its outcome to dropped, merged or quarantined."
         return fault
     }
 
@@ -242,8 +240,7 @@ extension MigrationManager {
             // Of two changes of a property, the last.
             let values = Dictionary(object.changes.map { ($0.position, value($0.value)) }) { $1 }
                 .map { (position: $0, value: $1) }.sorted { $0.position < $1.position }
-            changes.updated.append(
-                ObjectChanges.Update(id: object.objectID, version: nil, values: .positioned(values)))
+            changes.updated.append(ObjectChanges.Update(id: object.objectID, version: nil, values: .positioned(values)))
         }
         do {
             _ = try destinationStore.save(changes)

@@ -76,8 +76,7 @@ public final class MigrationManager {
         destinationStore = destination
         self.connection = connection
         self.mappings = mappings
-        positions = Dictionary(
-            mappings.map { ($0.mapping.name, $0.position) }, uniquingKeysWith: { first, _ in first })
+        positions = Dictionary(mappings.map { ($0.mapping.name, $0.position) }, uniquingKeysWith: { first, _ in first })
         associations = try Associations(connection)
         links = try SetLinks(connection)
         entityNames = Dictionary(
@@ -188,17 +187,13 @@ extension MigrationManager {
 
     func sourceID(_ entityName: String, _ key: Int64) -> ObjectID { sources.id(entityName, key) }
 
-    func destinationID(_ entityName: String, _ key: Int64) -> ObjectID {
-        destinationStore.id(entityName, key: key)
-    }
+    func destinationID(_ entityName: String, _ key: Int64) -> ObjectID { destinationStore.id(entityName, key: key) }
 }
 
 // MARK: - Faults
 
 extension MigrationManager {
-    func note(
-        _ message: String, _ object: SourceObject, property: String?, isData: Bool = false
-    ) {
+    func note(_ message: String, _ object: SourceObject, property: String?, isData: Bool = false) {
         guard fault == nil else { return }
         fault = PolicyFault(
             message: message, entityName: object.entityName, key: object.key, property: property, isData: isData)
@@ -206,8 +201,7 @@ extension MigrationManager {
 
     func note(_ message: String, _ object: DestinationObject, property: String?) {
         guard fault == nil else { return }
-        fault = PolicyFault(
-            message: message, entityName: object.entityName, key: object.key, property: property)
+        fault = PolicyFault(message: message, entityName: object.entityName, key: object.key, property: property)
     }
 
     func note(_ error: any Error, _ reference: ObjectReference?) {

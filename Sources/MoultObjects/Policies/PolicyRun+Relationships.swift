@@ -137,9 +137,7 @@ extension MigrationManager {
                 destinationModel.isKind(to, of: new.destinationEntityName)
             else { continue }
             guard found[from] == nil, mapping.keepsKeys, mapping.policy != nil || mapping.mapping.predicate == nil
-            else {
-                return nil
-            }
+            else { return nil }
             found[from] = (to, number)
         }
         return found

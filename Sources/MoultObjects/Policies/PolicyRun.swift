@@ -52,8 +52,7 @@ package struct PolicyRun {
         let old = try ObjectStore(
             over: reading, model: from, external: external, isReadOnly: true, keepsHistory: false, on: system)
         return try connection.withoutAppTriggers {
-            let new = try ObjectStore(
-                over: connection, model: to, external: external, keepsHistory: false, on: system)
+            let new = try ObjectStore(over: connection, model: to, external: external, keepsHistory: false, on: system)
             return try new.writing {
                 let manager = try MigrationManager(
                     self, source: old, destination: new, connection: connection,

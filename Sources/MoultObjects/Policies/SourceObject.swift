@@ -236,9 +236,7 @@ final class SourceObjects {
         destinations = [:]
     }
 
-    func id(_ entityName: String, _ key: Int64) -> ObjectID {
-        store.id(entityName, key: key)
-    }
+    func id(_ entityName: String, _ key: Int64) -> ObjectID { store.id(entityName, key: key) }
 
     /// Nil for an object that the store does not have.
     func snapshot(_ entityName: String, _ key: Int64) throws -> ObjectSnapshot? {

@@ -112,8 +112,7 @@ package final class QuarantineRestorer {
 extension QuarantineRestorer {
     private func insert(_ entry: Int64, _ object: QuarantinedObject) throws {
         let old = OldIdentity(object.entity, object.key)
-        var candidate = Candidate(
-            entry: entry, old: old, id: store.id(object.entity, key: object.key))
+        var candidate = Candidate(entry: entry, old: old, id: store.id(object.entity, key: object.key))
         do {
             // Taken out twice, with a rollback in between: what it held last counts.
             if let earlier = places[old] {
@@ -170,9 +169,7 @@ extension QuarantineRestorer {
 
     /// Sets the default value of an attribute that the version has and the object had not. Refuses an object that lacks
     /// a required value.
-    private func complete(
-        _ value: inout ObjectValue?, _ property: EntityShape.Property, isNew: Bool
-    ) throws {
+    private func complete(_ value: inout ObjectValue?, _ property: EntityShape.Property, isNew: Bool) throws {
         guard case .attribute(let name, let attribute) = property, attribute.isStored, attribute.derivation == nil
         else { return }
         if isNew, value == nil, let substitute = attribute.defaultValue { value = .attribute(substitute) }

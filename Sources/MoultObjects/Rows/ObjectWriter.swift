@@ -162,8 +162,7 @@ extension ObjectWriter {
                 let order = try rows.nextPlace(
                     in: stored.reference, of: object.primaryKey, table: table, ownerColumn: column,
                     orderColumn: orderColumn)
-                try rows.set(
-                    table, destination.primaryKey, [(column, object.primaryKey), (orderColumn, order)])
+                try rows.set(table, destination.primaryKey, [(column, object.primaryKey), (orderColumn, order)])
             }
         case .joinTable:
             guard let pair = JoinPair(stored.storage) else { return }

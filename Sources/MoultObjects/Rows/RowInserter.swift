@@ -240,8 +240,7 @@ final class RowUpdater {
         slots = try positions.map { try RowSlot($0, of: entity, writer, columns: &columns) }
         keyParameter = columns.count + 1
         let assignments = columns.map { "\($0.quotedName) = ?" }.joined(separator: ", ")
-        statement = try writer.connection.prepare(
-            "UPDATE \(entity.table.quotedName) SET \(assignments) WHERE Z_PK = ?")
+        statement = try writer.connection.prepare("UPDATE \(entity.table.quotedName) SET \(assignments) WHERE Z_PK = ?")
     }
 
     /// - Parameters:

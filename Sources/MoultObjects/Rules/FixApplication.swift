@@ -56,9 +56,7 @@ struct FixApplication {
 
     // MARK: - Values
 
-    private func set(
-        _ values: [String: Expression], _ ids: [ObjectID], _ outcome: inout RuleFixOutcome
-    ) throws {
+    private func set(_ values: [String: Expression], _ ids: [ObjectID], _ outcome: inout RuleFixOutcome) throws {
         let names = values.keys.sorted { $0.precedesInByteOrder($1) }
         let shown = Array(ids.prefix(RuleFinding.exampleLimit - outcome.examples.count))
         let before = try texts(names, of: shown)

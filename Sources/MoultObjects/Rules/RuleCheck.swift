@@ -86,9 +86,7 @@ package struct RuleFinding: Sendable, Hashable {
 
     package static let exampleLimit = 5
 
-    package init(
-        _ rule: ValidationRule, count: Int64 = 0, examples: [Example] = [], obstacle: String? = nil
-    ) {
+    package init(_ rule: ValidationRule, count: Int64 = 0, examples: [Example] = [], obstacle: String? = nil) {
         self.rule = rule.name
         severity = rule.severity
         entityName = rule.entityName

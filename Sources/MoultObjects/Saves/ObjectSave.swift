@@ -85,9 +85,7 @@ extension [ChangedKeys] {
 
 extension ClosedRange<Int64> {
     /// The range with the key just behind it; nil for any other key.
-    func extended(by key: Int64) -> Self? {
-        key > upperBound && key == upperBound + 1 ? lowerBound...key : nil
-    }
+    func extended(by key: Int64) -> Self? { key > upperBound && key == upperBound + 1 ? lowerBound...key : nil }
 }
 
 /// A row by its table's root entity and its key.

@@ -113,7 +113,5 @@ extension InstanceReader {
     /// The value of one of the expressions.
     ///
     /// - Throws: `storeCorrupted` for a value that cannot be what the model declares.
-    package func value(ofExpression index: Int) throws -> ExpressionValue {
-        try computed.value(at: index, row)
-    }
+    package func value(ofExpression index: Int) throws -> ExpressionValue { try computed.value(at: index, row) }
 }

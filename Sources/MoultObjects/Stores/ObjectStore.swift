@@ -86,8 +86,7 @@ package final class ObjectStore {
                 .notAStore, "\(path) is not a file.", place: path, remedy: "Name the file of a Core Data store.")
         }
         let resolved = try system.resolve(path)
-        let connection = try Connection(
-            resolved, mode: isReadOnly ? .readOnly : .readWrite, busyTimeout: busyTimeout)
+        let connection = try Connection(resolved, mode: isReadOnly ? .readOnly : .readWrite, busyTimeout: busyTimeout)
         try self.init(
             connection, path: resolved, model, as: configuration.map(StorePart.configuration) ?? .whole,
             isReadOnly: isReadOnly,

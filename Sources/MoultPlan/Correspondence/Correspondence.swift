@@ -39,8 +39,7 @@ package struct Correspondence: Sendable {
     ) throws(MigrationError) {
         let matching = NameMatching(
             from: source.model.entities.map {
-                .init(
-                    name: $0.name, identifier: $0.renamingIdentifier, formerNames: history.entities[$0.name] ?? [])
+                .init(name: $0.name, identifier: $0.renamingIdentifier, formerNames: history.entities[$0.name] ?? [])
             },
             to: destination.model.entities.map { .init(name: $0.name, identifier: $0.renamingIdentifier) },
             answers: answers.entityNames)

@@ -19,9 +19,7 @@ package final class ResolvedModel: Sendable {
         for entity in model.entities where entities[entity.name]?.isDeclared(by: entity, in: model) != true {
             entities[entity.name] = ResolvedEntity(model.lineage(of: entity))
         }
-        if entities.count > model.entities.count {
-            entities = entities.filter { model.hasEntity($0.key) }
-        }
+        if entities.count > model.entities.count { entities = entities.filter { model.hasEntity($0.key) } }
         self.entities = entities
         hasRenamingIdentifiers = entities.values.contains(where: \.hasRenamingIdentifiers)
     }

@@ -144,9 +144,7 @@ extension Differ {
 
     private mutating func compare(_ pair: Correspondence.Pair) {
         let (old, new) = (pair.source.description, pair.destination.description)
-        if old.name != new.name {
-            report(ModelChange(.entityRenamed, entity: new.name, old: old.name, isHashed: true))
-        }
+        if old.name != new.name { report(ModelChange(.entityRenamed, entity: new.name, old: old.name, isHashed: true)) }
         compareParents(old, new)
         compare(old, new, by: entityFacts, entity: new.name)
         compareProperties(of: pair)
@@ -207,8 +205,7 @@ extension Differ {
                     .constraintAdded, entity: new.name, member: constraint.joinedNames, isHashed: true, mayFail: true))
         }
         for constraint in before.subtracting(after).sorted(by: { $0.joinedNames < $1.joinedNames }) {
-            report(
-                ModelChange(.constraintRemoved, entity: new.name, member: constraint.joinedNames, isHashed: true))
+            report(ModelChange(.constraintRemoved, entity: new.name, member: constraint.joinedNames, isHashed: true))
         }
     }
 

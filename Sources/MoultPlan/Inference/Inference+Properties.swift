@@ -138,9 +138,7 @@ extension AttributeType {
 
     /// Whether every value of this type has exactly one equal value of the other, so that nothing is lost. A type
     /// does not widen to itself. Widening of widening is widening.
-    package func widens(to other: AttributeType) -> Bool {
-        nextWider.contains { $0 == other || $0.widens(to: other) }
-    }
+    package func widens(to other: AttributeType) -> Bool { nextWider.contains { $0 == other || $0.widens(to: other) } }
 
     private static let numbers: Set<AttributeType> = [
         .boolean, .integer16, .integer32, .integer64, .decimal, .double, .float,

@@ -34,9 +34,7 @@ struct Composer {
         next = second
         let removedLater = second.entityMappings.filter { $0.destinationEntityName == nil }.compactMap {
             mapping -> ResolvedEntityMapping? in
-            guard let name = mapping.sourceEntityName, let origin = origins[name]?.sourceEntityName else {
-                return nil
-            }
+            guard let name = mapping.sourceEntityName, let origin = origins[name]?.sourceEntityName else { return nil }
             return ResolvedEntityMapping(sourceEntityName: origin, destinationEntityName: nil)
         }
         removed = first.entityMappings.filter { $0.destinationEntityName == nil } + removedLater
@@ -51,8 +49,7 @@ struct Composer {
                 joined.append(before)
                 continue
             }
-            var mapping = ResolvedEntityMapping(
-                sourceEntityName: before?.sourceEntityName, destinationEntityName: name)
+            var mapping = ResolvedEntityMapping(sourceEntityName: before?.sourceEntityName, destinationEntityName: name)
             let isSame = takesOverAttributes(next)
             if isSame, let before { mapping.attributes = before.attributes }
             // In order: the first reason is printed.

@@ -296,8 +296,7 @@ extension AttributeSource {
         switch self {
         case .attribute(let name, nil): return .source(name)
         case .attribute(let name, let substitute?):
-            let isNil = Predicate.comparison(
-                Predicate.Comparison(.source(name), .equal, .constant(.null)))
+            let isNil = Predicate.comparison(Predicate.Comparison(.source(name), .equal, .constant(.null)))
             return .conditional(isNil, .constant(ExpressionValue(substitute)), .source(name))
         case .constant(let value): return value.map { .constant(ExpressionValue($0)) }
         case .expression(let expression): return expression

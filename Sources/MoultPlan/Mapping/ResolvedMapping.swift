@@ -12,9 +12,7 @@ package struct ResolvedMapping: Sendable, Hashable {
     /// Whether it leads to an older version: the rows say what fits, and no code runs that could fill in what is missing.
     package var isWayBack = false
 
-    package init(entityMappings: [ResolvedEntityMapping]) {
-        self.entityMappings = entityMappings
-    }
+    package init(entityMappings: [ResolvedEntityMapping]) { self.entityMappings = entityMappings }
 
     package func mapping(toEntity name: String) -> ResolvedEntityMapping? {
         entityMappings.first { $0.destinationEntityName == name }
@@ -144,8 +142,7 @@ extension ResolvedEntityMapping {
         case (let source?, nil): return ["\(source)\(condition) is removed"]
         case (nil, let destination): return ["\(destination ?? "")\(condition) is new"]
         case (let source?, let destination?):
-            let properties =
-                attributes.map { ($0.key, $0.value.text) } + relationships.map { ($0.key, $0.value.text) }
+            let properties = attributes.map { ($0.key, $0.value.text) } + relationships.map { ($0.key, $0.value.text) }
             return ["\(destination) from \(source)\(condition)"]
                 + properties.sorted { $0.0.precedesInByteOrder($1.0) }.map { "  \($0.0) \($0.1)" }
         }

@@ -200,8 +200,7 @@ extension ModelVersions {
         var walker = PathWalker(versions: self, answers: answers)
         var steps: [VersionStep] = []
         for correspondence in try walker.correspondences(from: 0, to: versions.count - 1) {
-            steps.append(
-                VersionStep(diff: ModelDiff(correspondence), inferred: try InferredMapping(correspondence)))
+            steps.append(VersionStep(diff: ModelDiff(correspondence), inferred: try InferredMapping(correspondence)))
         }
         return steps
     }

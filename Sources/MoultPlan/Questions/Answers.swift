@@ -218,8 +218,7 @@ extension EdgeAnswers {
                 isAttribute ? source[name]?.attributes[old] != nil : source[name]?.relationships[old] != nil
             }
             guard exists else {
-                throw answer.refused(
-                    "\(answer.from) has no \(isAttribute ? "attribute" : "relationship") \(old) there")
+                throw answer.refused("\(answer.from) has no \(isAttribute ? "attribute" : "relationship") \(old) there")
             }
         }
     }

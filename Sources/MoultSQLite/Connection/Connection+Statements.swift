@@ -18,9 +18,7 @@ extension Connection {
     }
 
     /// Runs one statement to its end.
-    package func run(_ sql: String, _ values: [SQLiteValue] = []) throws {
-        try forEachRow(sql, values) { _ in }
-    }
+    package func run(_ sql: String, _ values: [SQLiteValue] = []) throws { try forEachRow(sql, values) { _ in } }
 
     /// Calls `body` for each row; the statement's columns are valid inside it only.
     package func forEachRow(_ sql: String, _ values: [SQLiteValue] = [], _ body: (Statement) throws -> Void) throws {
@@ -53,9 +51,7 @@ extension Connection {
     }
 
     /// ``value(_:_:)`` where it is a text.
-    package func text(_ sql: String, _ values: [SQLiteValue] = []) throws -> String? {
-        try value(sql, values)?.text
-    }
+    package func text(_ sql: String, _ values: [SQLiteValue] = []) throws -> String? { try value(sql, values)?.text }
 
     /// Rows that the last INSERT, UPDATE or DELETE changed.
     package var changes: Int64 { sqlite3_changes64(handle) }

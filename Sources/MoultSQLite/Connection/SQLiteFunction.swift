@@ -104,8 +104,7 @@ func setResult(_ value: SQLiteValue, _ context: OpaquePointer?) {
     case .real(let number): sqlite3_result_double(context, number)
     case .text(let text):
         text.withBytes {
-            sqlite3_result_text64(
-                context, $0.baseAddress, UInt64($0.count), moult_sqlite_transient, UInt8(SQLITE_UTF8))
+            sqlite3_result_text64(context, $0.baseAddress, UInt64($0.count), moult_sqlite_transient, UInt8(SQLITE_UTF8))
         }
     case .blob(let bytes):
         if bytes.isEmpty {

@@ -89,9 +89,7 @@ package enum StatementSteps {
         else { return }
         let (file, sql) = (String(cString: name), shape(of: String(cString: text)))
         counts.withLock { counts in
-            for folder in counts.keys where file.hasPrefix(folder) {
-                counts[folder]?[sql, default: 0] += Int(steps)
-            }
+            for folder in counts.keys where file.hasPrefix(folder) { counts[folder]?[sql, default: 0] += Int(steps) }
         }
     }
 

@@ -85,9 +85,7 @@ extension TableDefinition.Part {
     }
 
     /// Nil for a constraint of the table.
-    package var column: String? {
-        tokens.first.flatMap { Self.tableWords.contains($0.word) ? nil : $0.name }
-    }
+    package var column: String? { tokens.first.flatMap { Self.tableWords.contains($0.word) ? nil : $0.name } }
 
     /// Whether the values of the column are computed from others (sqlite.org/gencol.html).
     package var isGenerated: Bool {

@@ -12,9 +12,7 @@ extension EntityTable {
         // Names are given in the order of the entities, places by group.
         var groups = [[Column]](repeating: [], count: PlannedColumn.Group.allCases.count)
         for entity in tree {
-            for planned in PlannedColumn.columns(
-                declaredBy: entity, in: model, numbering: numbering, keeping: stored)
-            {
+            for planned in PlannedColumn.columns(declaredBy: entity, in: model, numbering: numbering, keeping: stored) {
                 groups[planned.group.rawValue].append(planned.column(named: names.claim(planned.baseName)))
             }
         }
@@ -80,9 +78,7 @@ struct PlannedColumn {
         case integers, orders, floats, decimals, strings, uris, uuids, transformables, binaries
     }
 
-    func column(named name: String) -> EntityTable.Column {
-        EntityTable.Column(name: name, type: type, role: role)
-    }
+    func column(named name: String) -> EntityTable.Column { EntityTable.Column(name: name, type: type, role: role) }
 
     /// The columns an entity's own properties need: its attributes by name, then its block of foreign keys.
     static func columns(

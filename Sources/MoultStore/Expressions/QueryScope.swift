@@ -9,9 +9,7 @@ package final class AliasCounter {
     package init(schema: String? = nil) { self.schema = schema }
 
     /// A table as it stands behind FROM, without its alias.
-    func table(_ name: String) -> SQLText {
-        schema.map { "\(name: $0).\(table: name)" } ?? "\(table: name)"
-    }
+    func table(_ name: String) -> SQLText { schema.map { "\(name: $0).\(table: name)" } ?? "\(table: name)" }
 
     package func make() -> String {
         defer { next += 1 }

@@ -98,9 +98,7 @@ extension ExpressionValue {
     /// Seconds since 2001-01-01 00:00:00 UTC.
     private var moment: Double? {
         guard let text else { return number?.double }
-        if let stamp = Timestamp(iso8601: text) {
-            return stamp.seconds(since: Timestamp(seconds: Self.referenceDate))
-        }
+        if let stamp = Timestamp(iso8601: text) { return stamp.seconds(since: Timestamp(seconds: Self.referenceDate)) }
         return ExpressionNumber(digits: text)?.double
     }
 

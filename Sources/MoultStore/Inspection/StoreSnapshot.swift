@@ -142,9 +142,7 @@ extension StoreSnapshot {
         return rows
     }
 
-    private static func historyKeys(
-        _ connection: Connection, _ columns: TableColumns
-    ) throws -> [String: Int64] {
+    private static func historyKeys(_ connection: Connection, _ columns: TableColumns) throws -> [String: Int64] {
         var keys: [String: Int64] = [:]
         for table in historyTables where columns[table]?.contains(where: { $0.name == "Z_PK" }) == true {
             keys[table] = try connection.integer("SELECT max(Z_PK) FROM \(table.quotedName)")
@@ -196,9 +194,7 @@ extension StoreSnapshot {
         return (entities + history).compactMap { name, highest in
             guard let highest, let row = primaryKeyRows.first(where: { $0.name == name }),
                 row.isUncountable || row.max < highest
-            else {
-                return nil
-            }
+            else { return nil }
             guard highest < .max else {
                 return Finding(
                     code: "key-counter", severity: .error, place: name,

@@ -46,9 +46,7 @@ package struct TriggerDefinition: Sendable, Hashable {
     /// The `CREATE TRIGGER` statement.
     package let sql: String
 
-    package init(name: String, table: String, sql: String) {
-        (self.name, self.table, self.sql) = (name, table, sql)
-    }
+    package init(name: String, table: String, sql: String) { (self.name, self.table, self.sql) = (name, table, sql) }
 }
 
 /// The derivations whose triggers are known.
@@ -204,8 +202,7 @@ struct DerivedColumn {
             trigger(
                 on: source, "PARAMETER_INSERT", "INSERT", "",
                 update("NEW.\(value)", where: theirs, inserting: true)),
-            trigger(
-                on: source, "PARAMETER_UPDATE", "UPDATE OF \(value)", "", update("NEW.\(value)", where: theirs)),
+            trigger(on: source, "PARAMETER_UPDATE", "UPDATE OF \(value)", "", update("NEW.\(value)", where: theirs)),
         ]
     }
 }

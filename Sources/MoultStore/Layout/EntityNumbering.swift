@@ -71,8 +71,7 @@ package struct PrimaryKeyRow: Sendable, Hashable {
 
     /// The highest key of a row of `Z_PRIMARYKEY` as SQL: a number, as SQLite reads what is none; 0 where no key could
     /// come after it.
-    package static let highestSQL =
-        "ifnull(CAST(Z_MAX AS INTEGER) * (CAST(Z_MAX AS INTEGER) < 9223372036854775807), 0)"
+    package static let highestSQL = "ifnull(CAST(Z_MAX AS INTEGER) * (CAST(Z_MAX AS INTEGER) < 9223372036854775807), 0)"
     /// Whether Core Data cannot count on in a row of `Z_PRIMARYKEY`, as SQL.
     package static let isUncountableSQL = "(typeof(Z_MAX) <> 'integer' OR Z_MAX NOT BETWEEN 0 AND 9223372036854775806)"
 

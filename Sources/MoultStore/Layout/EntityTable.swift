@@ -50,9 +50,7 @@ package struct EntityTable: Sendable, Equatable {
         package let type: String
         package let role: Role
 
-        package init(name: String, type: String, role: Role) {
-            (self.name, self.type, self.role) = (name, type, role)
-        }
+        package init(name: String, type: String, role: Role) { (self.name, self.type, self.role) = (name, type, role) }
 
         /// The role of a column. `entity` is the entity that declares the property, not one that inherits it.
         package enum Role: Sendable, Hashable {
@@ -182,9 +180,7 @@ package enum DecimalStorage {
     }
 
     /// The number that is stored for digits without an equal number: the nearest.
-    package static func nearest(_ digits: String) -> String? {
-        Double(digits).flatMap { DecimalNumber("\($0)") }?.text
-    }
+    package static func nearest(_ digits: String) -> String? { Double(digits).flatMap { DecimalNumber("\($0)") }?.text }
 
     /// Whether there are at most fifteen digits and no exponent, as with money. Then nothing else has to be checked.
     private static func isShort(_ digits: String) -> Bool {

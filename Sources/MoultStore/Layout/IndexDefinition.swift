@@ -148,8 +148,7 @@ extension IndexDefinition {
                 return nil
             }
         }
-        return IndexDefinition(
-            "Z_\(entity.name)_\(index.name)", on: table.name, columns: columns, predicate: predicate)
+        return IndexDefinition("Z_\(entity.name)_\(index.name)", on: table.name, columns: columns, predicate: predicate)
     }
 
     private static func unknown(_ what: String, _ index: FetchIndexDescription, _ entity: EntityDescription) -> Finding

@@ -67,9 +67,7 @@ package struct JoinTable: Sendable, Equatable {
         }
     }
 
-    private static func createStatement(
-        _ name: String, _ columns: [Column], adding further: [String] = []
-    ) -> String {
+    private static func createStatement(_ name: String, _ columns: [Column], adding further: [String] = []) -> String {
         let definitions = (columns.map { "\($0.name.sqlName) INTEGER" } + further).joined(separator: ", ")
         let key = columns.filter(\.isKey).map(\.name).sqlList
         return "CREATE TABLE \(name.sqlName) ( \(definitions), PRIMARY KEY (\(key)) )"

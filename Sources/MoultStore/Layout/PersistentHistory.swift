@@ -39,9 +39,7 @@ package struct PersistentHistory: Sendable, Equatable {
         }
     }
 
-    package var tables: [Table] {
-        [changes, transactions] + (level.hasHistoryStrings ? [strings] : [])
-    }
+    package var tables: [Table] { [changes, transactions] + (level.hasHistoryStrings ? [strings] : []) }
 
     package var primaryKeyRows: [PrimaryKeyRow] {
         tables.map { PrimaryKeyRow(number: $0.number, name: $0.entityName, superNumber: 0, max: 0) }

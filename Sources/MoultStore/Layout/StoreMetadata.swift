@@ -161,9 +161,7 @@ package struct RestoreMark: Equatable, Sendable {
     /// The numbers of transactions that are gone, in ascending ranges.
     package var lost: [ClosedRange<Int64>]
 
-    package init(run: String, lost: [ClosedRange<Int64>]) {
-        (self.run, self.lost) = (run, lost)
-    }
+    package init(run: String, lost: [ClosedRange<Int64>]) { (self.run, self.lost) = (run, lost) }
 
     /// Nil if no restore has taken numbers back.
     package init?(_ metadata: StoreMetadata) {

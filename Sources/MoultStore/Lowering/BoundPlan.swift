@@ -118,8 +118,7 @@ package struct BoundPlan: Sendable {
         metadata.setVersion(target, level: snapshot.framework)
         self.metadata = metadata
         let highestKeys = try snapshot.highestKeys(in: old, over: connection)
-        let disjoint =
-            try known?.disjoint ?? StoreLowering.disjoint(mapping, from: old, to: new, over: connection)
+        let disjoint = try known?.disjoint ?? StoreLowering.disjoint(mapping, from: old, to: new, over: connection)
         self.disjoint = disjoint
         func lowering(_ rowCounts: [String: Int64]) throws -> StoreLowering {
             try StoreLowering(
@@ -278,9 +277,7 @@ extension StoreSnapshot {
 
 extension StoreSnapshot {
     /// Objects by entity as an upper bound that no row has to be read for, and zero exactly where there are none.
-    fileprivate func estimatedRowCounts(
-        in layout: StoreLayout, over connection: Connection
-    ) throws -> [String: Int64] {
+    fileprivate func estimatedRowCounts(in layout: StoreLayout, over connection: Connection) throws -> [String: Int64] {
         var counts: [String: Int64] = [:]
         for (name, number) in layout.entityNumbers {
             guard let table = layout.table(forEntity: name)?.name else { continue }

@@ -65,8 +65,7 @@ extension StoreLowering {
         let ways =
             tables.filter { !$0.isOfCatalogue }.map { TableWay($0) }
             + joins.map { TableWay($0, isNew: !present.contains($0.table.name)) }.filter { $0.kind == .rebuilt }
-        let reasons =
-            ways.map(\.sentence) + others.map(\.sentence) + keptObjects.obstacles.map { "Impossible: \($0)." }
+        let reasons = ways.map(\.sentence) + others.map(\.sentence) + keptObjects.obstacles.map { "Impossible: \($0)." }
         guard !reasons.isEmpty else { return }
         throw MigrationError(
             .unsupported, "This migration cannot run in place. \(reasons.joined(separator: " "))",

@@ -138,9 +138,7 @@ extension StoreScript {
             (self.sentence, self.rows, self.keys) = (sentence, rows, keys)
         }
 
-        init(
-            _ kind: Kind, _ table: String, text: SQLText, _ sentence: String, rows: RowCount = 0, keys: Keys? = nil
-        ) {
+        init(_ kind: Kind, _ table: String, text: SQLText, _ sentence: String, rows: RowCount = 0, keys: Keys? = nil) {
             self.init(kind, table, reads: text.reads, text.inlined, sentence, rows: rows, keys: keys)
         }
 
@@ -227,9 +225,7 @@ extension StoreScript.Statement {
     }
 
     /// - Parameter standard: what the rows that are there get, of which SQL has a literal.
-    static func addColumn(
-        _ column: String, _ type: String, standard: SQLiteValue = .null, to table: String
-    ) -> Self {
+    static func addColumn(_ column: String, _ type: String, standard: SQLiteValue = .null, to table: String) -> Self {
         .init(
             .addColumn, table,
             "ALTER TABLE main.\(table.quotedName) ADD COLUMN \(column.quotedName) "
@@ -238,9 +234,7 @@ extension StoreScript.Statement {
     }
 
     /// - Parameter sentence: nil where the new name is the one that the column keeps.
-    static func renameColumn(
-        _ column: String, to other: String, of table: String, _ sentence: String? = nil
-    ) -> Self {
+    static func renameColumn(_ column: String, to other: String, of table: String, _ sentence: String? = nil) -> Self {
         .init(
             .renameColumn, table,
             "ALTER TABLE main.\(table.quotedName) RENAME COLUMN \(column.quotedName) TO \(other.quotedName)",

@@ -48,9 +48,7 @@ package struct SchemaGaps: Sendable, Equatable {
         let taken = Set(strangers.map { $0.name.uppercased() })
         func isTaken(_ table: String) -> Bool { taken.contains(table.uppercased()) }
         let lost = tableNames.filter(isTaken)
-        func hasNoKey(_ sql: String) -> Bool {
-            keys.contains { sql.names($0.table) && sql.names($0.column.name) }
-        }
+        func hasNoKey(_ sql: String) -> Bool { keys.contains { sql.names($0.table) && sql.names($0.column.name) } }
         var gaps = self
         (gaps.keys, gaps.strangers) = ([], [])
         gaps.tables.removeAll { isTaken($0.name) }

@@ -27,9 +27,7 @@ package final class FaultDisk: @unchecked Sendable {
 
     /// - Parameters:
     ///   - root: a folder without symbolic links that no connection has open.
-    package init(
-        _ root: String, _ fault: Fault?, clock: TrialClock = TrialClock(), lie: Lie = .none
-    ) throws {
+    package init(_ root: String, _ fault: Fault?, clock: TrialClock = TrialClock(), lie: Lie = .none) throws {
         (self.root, self.clock, self.fault, self.lie) = (root, clock, fault, lie)
         model = try fault?.kind.losesWrites == true ? DiskModel(root, real) : nil
     }

@@ -213,8 +213,7 @@ package final class TrialClock: Sendable {
             return looks
         }
         let wrong = jump.map { look >= $0.look ? $0.seconds : 0 } ?? 0
-        return Timestamp(
-            seconds: start + wrong + Int64(look / 1_000), nanoseconds: Int32(look % 1_000) * 1_000_000)
+        return Timestamp(seconds: start + wrong + Int64(look / 1_000), nanoseconds: Int32(look % 1_000) * 1_000_000)
     }
 
     var monotonicNanoseconds: UInt64 { UInt64(looks.withLock { $0 }) * 1_000_000 }

@@ -165,9 +165,7 @@ package struct KillTest: Sendable {
         if left.rows == old.rows { tally.old += 1 } else { tally.new += 1 }
         do {
             _ = try Migrator().recover(copy)
-            guard try state().rows == left.rows else {
-                throw Broken(words: "the recovery changes the store")
-            }
+            guard try state().rows == left.rows else { throw Broken(words: "the recovery changes the store") }
             try finish(copy)
         } catch let error as MigrationError {
             throw Broken(words: error.message)

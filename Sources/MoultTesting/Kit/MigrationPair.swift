@@ -26,9 +26,7 @@ public struct MigrationPair: Sendable, Hashable, CustomStringConvertible {
     ///   - from: the name of the older version.
     ///   - to: the name of the newer version.
     ///   - keeps: the entities and properties, as ``keeps`` describes them.
-    public init(_ from: String, to: String, keeps: [String]) {
-        (self.from, self.to, self.keeps) = (from, to, keeps)
-    }
+    public init(_ from: String, to: String, keeps: [String]) { (self.from, self.to, self.keeps) = (from, to, keeps) }
 
     /// The names of the two versions.
     public var description: String { "\(from) → \(to)" }

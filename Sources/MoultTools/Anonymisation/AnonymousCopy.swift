@@ -214,9 +214,7 @@ package struct AnonymousReport: ToolAnswer {
     ///
     /// - Parameter seed: that of the stand-ins; nil for a random one.
     /// - Throws: `usage` if the path is taken; what reading the store and writing the copy throws.
-    package init(
-        of store: String, versions: ModelVersions?, rules: StandInRules, seed: Int?, at path: String
-    ) throws {
+    package init(of store: String, versions: ModelVersions?, rules: StandInRules, seed: Int?, at path: String) throws {
         let seed = seed.map { UInt64($0) } ?? UInt64.random(in: 1...(1 << 53))
         outcome = try AnonymousCopy(of: store, versions: versions, rules: rules, seed: seed).make(at: path)
         self.path = path

@@ -143,9 +143,7 @@ extension AnonymousRows {
     }
 
     /// - Parameter misplaced: the columns in which there are not only numbers.
-    private static func unknown(
-        _ columns: [Catalogue.Column], _ misplaced: Set<String>, in table: String
-    ) -> [Column] {
+    private static func unknown(_ columns: [Catalogue.Column], _ misplaced: Set<String>, in table: String) -> [Column] {
         columns.filter { $0.primaryKeyPosition == 0 || misplaced.contains($0.name) }.map { column in
             if column.primaryKeyPosition > 0 { return key(column, in: table) }
             let isDate = column.declaredType == "TIMESTAMP" || "\(table).\(column.name)" == "ATRANSACTION.ZTIMESTAMP"

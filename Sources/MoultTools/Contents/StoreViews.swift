@@ -50,9 +50,7 @@ package struct StoreViews: Sendable {
     }
 
     /// A script for a session that has the store open or attached.
-    package var script: String {
-        views.map { $0.statement(isTemporary: true) + ";\n" }.joined(separator: "\n")
-    }
+    package var script: String { views.map { $0.statement(isTemporary: true) + ";\n" }.joined(separator: "\n") }
 
     /// Makes the views on a connection to the store.
     package func make(on connection: Connection, isTemporary: Bool) throws {

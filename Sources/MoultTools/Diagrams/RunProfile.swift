@@ -64,9 +64,7 @@ package final class RunProfile: Sendable {
     }
 
     /// Says that the run has ended, in whatever way.
-    package func end(at now: UInt64) {
-        state.withLock { $0.last = max($0.last, now >= begun ? now - begun : 0) }
-    }
+    package func end(at now: UInt64) { state.withLock { $0.last = max($0.last, now >= begun ? now - begun : 0) } }
 
     /// Phases with their statements, by their start. A phase lasts until the next begins, or until its last report.
     package var spans: [Span] {

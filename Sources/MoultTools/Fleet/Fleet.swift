@@ -69,9 +69,7 @@ package struct Fleet {
     /// The numbers of the stores that a list names.
     package func listed(_ path: String) throws -> Set<Int> {
         let system = POSIXSystem()
-        let known = Dictionary(
-            entries.values.joined().map { ($0.entry.path, $0.entry.number) }
-        ) { first, _ in first }
+        let known = Dictionary(entries.values.joined().map { ($0.entry.path, $0.entry.number) }) { first, _ in first }
         let numbers = Set(known.values)
         let lines = String(decoding: try system.read(path), as: UTF8.self).split(separator: "\n")
         return Set(

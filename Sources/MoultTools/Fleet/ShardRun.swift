@@ -120,8 +120,7 @@ final class FleetProgress {
         finished += 1
         if !result.state.isGood {
             let cause = result.cause
-            say(
-                "\(result.path.printable): \(result.state.rawValue) (\(cause.code)): \(cause.message.printable)")
+            say("\(result.path.printable): \(result.state.rawValue) (\(cause.code)): \(cause.message.printable)")
         }
         let now = system.monotonicNanoseconds
         guard system.seconds(since: last, to: now) > 10 else { return }
@@ -221,8 +220,7 @@ package struct FleetReport: ToolAnswer {
                     + "No other store was touched.")
         }
         if hasFailures {
-            lines.append(
-                String(advice: "  → \(.fleetStatus, .path(manifest)) says what failed and what to do next."))
+            lines.append(String(advice: "  → \(.fleetStatus, .path(manifest)) says what failed and what to do next."))
         }
         return lines
     }

@@ -119,8 +119,7 @@ package struct SlurmArray: Sendable {
                 )
             }
             // With several clusters their name follows.
-            jobs.append(
-                Job(name: script.name, identifier: String(line.split(separator: ";").first ?? Substring(line))))
+            jobs.append(Job(name: script.name, identifier: String(line.split(separator: ";").first ?? Substring(line))))
         }
         return jobs
     }

@@ -140,9 +140,7 @@ extension CoreDataClasses.API {
     private func body(
         _ members: [(apple: [String], foreign: [String], moult: [String])], apart: Bool = false
     ) -> [String] {
-        func joined(_ parts: [[String]]) -> [String] {
-            Array(parts.joined(separator: apart ? [""] : [])).indented
-        }
+        func joined(_ parts: [[String]]) -> [String] { Array(parts.joined(separator: apart ? [""] : [])).indented }
         switch self {
         case .coreData: return joined(members.map(\.apple))
         case .moult: return joined(members.map(\.moult))

@@ -57,12 +57,8 @@ package struct MigrationTests: Sendable {
     ///   - place: the path of the file.
     /// - Returns: its new text, and what became of each pair, in order.
     /// - Throws: `wouldReplace` for a file that has no list of generated pairs.
-    package func merged(
-        into existing: String?, place: String
-    ) throws(MigrationError) -> (text: String, fates: [Fate]) {
-        guard let existing else {
-            return (lines(with: pairs.map(PairBlock.init)), pairs.map { _ in .added })
-        }
+    package func merged(into existing: String?, place: String) throws(MigrationError) -> (text: String, fates: [Fate]) {
+        guard let existing else { return (lines(with: pairs.map(PairBlock.init)), pairs.map { _ in .added }) }
         guard var file = PairFile(existing) else {
             throw MigrationError(
                 .wouldReplace, "\(place) has no list of generated pairs. Nothing was written.", place: place,

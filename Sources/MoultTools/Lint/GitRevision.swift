@@ -130,9 +130,7 @@ extension GitRevision {
 
     private func files() throws -> [File] {
         let listed = try git.lines(["ls-tree", "-r", "-z", "--full-tree", commit])
-        guard listed.exit == 0 else {
-            throw Git.error(listed, "git cannot list the files of \(name).", git.root)
-        }
+        guard listed.exit == 0 else { throw Git.error(listed, "git cannot list the files of \(name).", git.root) }
         return listed.output.split(separator: 0).compactMap { entry in
             // mode SP type SP object TAB path
             guard let tab = entry.firstIndex(of: UInt8(ascii: "\t")) else { return nil }

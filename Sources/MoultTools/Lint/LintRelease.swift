@@ -65,9 +65,7 @@ package struct LintRelease: Sendable {
     }
 
     /// The versions of a model at a revision.
-    package init(_ bundle: ModelBundle, at revision: GitRevision) {
-        self.init(bundle, source: revision.description)
-    }
+    package init(_ bundle: ModelBundle, at revision: GitRevision) { self.init(bundle, source: revision.description) }
 
     /// The versions of an earlier state of a model.
     package init(_ bundle: ModelBundle, source: String) {

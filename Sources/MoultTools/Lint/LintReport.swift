@@ -32,9 +32,7 @@ package struct LintReport: Sendable {
     }
 
     /// Whether there is a finding at this severity or above.
-    package func has(atLeast severity: Finding.Severity) -> Bool {
-        findings.contains { $0.severity >= severity }
-    }
+    package func has(atLeast severity: Finding.Severity) -> Bool { findings.contains { $0.severity >= severity } }
 
     func count(_ severity: Finding.Severity) -> Int { findings.count { $0.severity == severity } }
 
@@ -94,9 +92,7 @@ package struct LintReport: Sendable {
 
 extension LintFinding {
     /// `Model.xcdatamodeld/App 2.xcdatamodel/contents:12: Post.title`.
-    var location: String {
-        "\(file)\(line.map { ":\($0)" } ?? "")\(place.isEmpty ? "" : ": \(place)")"
-    }
+    var location: String { "\(file)\(line.map { ":\($0)" } ?? "")\(place.isEmpty ? "" : ": \(place)")" }
 
     var document: JSONValue {
         [
@@ -197,9 +193,7 @@ extension String {
     }
 
     /// As a name in a diagram, which has signs of its own.
-    fileprivate var inDiagram: String {
-        String(map { $0.isLetter || $0.isNumber || " _.".contains($0) ? $0 : "_" })
-    }
+    fileprivate var inDiagram: String { String(map { $0.isLetter || $0.isNumber || " _.".contains($0) ? $0 : "_" }) }
 }
 
 extension LintReport {
@@ -262,9 +256,7 @@ extension LintFinding {
         var location: [JSONValue.Member] = [.init("artifactLocation", ["uri": .string(file.percentEncoded)])]
         if let line { location.append(.init("region", ["startLine": JSONValue(line)])) }
         var whole: [JSONValue.Member] = [.init("physicalLocation", .object(location))]
-        if !place.isEmpty {
-            whole.append(.init("logicalLocations", [["fullyQualifiedName": .string(place)]]))
-        }
+        if !place.isEmpty { whole.append(.init("logicalLocations", [["fullyQualifiedName": .string(place)]])) }
         return [
             "ruleId": .string(rule.code), "ruleIndex": JSONValue(position), "level": severity.level,
             "message": ["text": .string("\(message)\n\n\(remedy)\(pasted)")], "locations": [.object(whole)],

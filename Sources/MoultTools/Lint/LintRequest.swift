@@ -28,8 +28,7 @@ package struct LintRequest: Sendable {
         let codes = try ignored.map { code in
             if let rule = LintRule.named(code) { return rule.code }
             let near = Suggestion.nearest(to: code.uppercased(), among: LintRule.all.map(\.code))
-            throw MigrationError.wrongRequest(
-                "There is no rule \(code).\(near.map { " Did you mean \($0)?" } ?? "")")
+            throw MigrationError.wrongRequest("There is no rule \(code).\(near.map { " Did you mean \($0)?" } ?? "")")
         }
         return Lint(
             profiles: profiles, ignored: Set(codes).union(severities.filter { $0.value == nil }.keys),

@@ -62,9 +62,7 @@ package struct LintRule: Sendable {
         (self.failing, self.corrected, self.check) = (failing, corrected, check)
     }
 
-    package var category: Category {
-        Category.allCases.first { code.hasPrefix($0.rawValue) } ?? .shape
-    }
+    package var category: Category { Category.allCases.first { code.hasPrefix($0.rawValue) } ?? .shape }
 
     /// Whether its findings are losses, which an app can declare.
     var isOfLoss: Bool { ["DATA001", "DATA002", "DATA003", "DATA004", "DATA005", "DATA012"].contains(code) }
@@ -75,9 +73,7 @@ extension LintRule {
     package static let all: [LintRule] = open + infer + data + sync + code + shape
 
     /// The rule of that code, in any case of letters.
-    package static func named(_ code: String) -> LintRule? {
-        all.first { $0.code == code.uppercased() }
-    }
+    package static func named(_ code: String) -> LintRule? { all.first { $0.code == code.uppercased() } }
 }
 
 /// A small model for the page of a rule: versions as XML, and what was released before.
@@ -125,9 +121,7 @@ package struct LintExample: Sendable {
     package init(_ xml: String) { self.init([Version("App", xml)]) }
 
     /// A version and the next one.
-    package init(from older: String, to newer: String) {
-        self.init([Version("App", older), Version("App 2", newer)])
-    }
+    package init(from older: String, to newer: String) { self.init([Version("App", older), Version("App 2", newer)]) }
 }
 
 // Entities of the examples.

@@ -141,9 +141,7 @@ package struct Response: Sendable {
         body = Array(text.utf8)
     }
 
-    package init(_ page: HTML, status: Int = 200) {
-        self.init(status, type: "text/html; charset=utf-8", page.markup)
-    }
+    package init(_ page: HTML, status: Int = 200) { self.init(status, type: "text/html; charset=utf-8", page.markup) }
 
     /// Sends the browser on by GET.
     package static func seeOther(_ address: String, cookie: String? = nil) -> Response {
@@ -187,9 +185,7 @@ struct Access: Sendable {
     }
 
     mutating func check(_ request: Request) -> Answer {
-        guard request.header("host") == host else {
-            return .refused(403, "This page answers only to http://\(host).")
-        }
+        guard request.header("host") == host else { return .refused(403, "This page answers only to http://\(host).") }
         guard ["GET", "HEAD", "POST"].contains(request.method) else {
             return .refused(405, "This page knows GET, HEAD and POST.")
         }

@@ -137,9 +137,7 @@ extension Site {
         (try? await project().status(of: settings.store).version) ?? "unknown"
     }
 
-    private func backupFolder() throws -> String {
-        try settings.backups ?? Sidecar(of: settings.store, system).backups
-    }
+    private func backupFolder() throws -> String { try settings.backups ?? Sidecar(of: settings.store, system).backups }
 }
 
 extension StorePlan {

@@ -144,9 +144,7 @@ final class Job: Sendable {
     }
 
     /// A run with progress.
-    init<Report: Sendable>(
-        _ title: String, _ task: StoreTask<Report>, outcome: @escaping @Sendable (Report) -> HTML
-    ) {
+    init<Report: Sendable>(_ title: String, _ task: StoreTask<Report>, outcome: @escaping @Sendable (Report) -> HTML) {
         self.title = title
         stop.withLock { $0 = { task.cancel() } }
         begin { [self] in

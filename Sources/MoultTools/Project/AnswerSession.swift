@@ -83,9 +83,7 @@ package struct AnswerSession: ToolAnswer {
             throw MigrationError.wrongRequest(
                 "Another answer has settled \(place): nothing else can be answered there.")
         }
-        guard asked.count == 1 else {
-            throw MigrationError.wrongRequest(Self.several("ask about \(question.place)"))
-        }
+        guard asked.count == 1 else { throw MigrationError.wrongRequest(Self.several("ask about \(question.place)")) }
         guard let answer = question.answers.first(where: { $0.choice == parts.dropFirst().first }) else {
             let choices = question.answers.map(\.choice).joined(separator: ", ")
             throw MigrationError.wrongRequest("The answer to \(question.place) is one of: \(choices).")

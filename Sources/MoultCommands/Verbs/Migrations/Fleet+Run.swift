@@ -38,8 +38,7 @@ extension Verb {
         ]
     ) { invocation, console in
         let fleet = try invocation.fleet(doing: invocation[value: verb] ?? "migrate")
-        let report = try await fleet.run(
-            invocation.fleetPolicy(), isApproved: invocation[approve], say: console.say)
+        let report = try await fleet.run(invocation.fleetPolicy(), isApproved: invocation[approve], say: console.say)
         console.print(report.document) { report.lines(style: $0) }
         return report.exitCode
     }

@@ -109,8 +109,7 @@ extension Invocation {
 
 extension Option {
     static let dryRun = flag("dry-run", "Rehearse and verify on a copy, and change nothing.")
-    static let stops = flag(
-        "stop-at-each-version", "Make a backup and a commit for each version on the way.")
+    static let stops = flag("stop-at-each-version", "Make a backup and a commit for each version on the way.")
     static let deferred = flag(
         "deferred", "Change the store in place at once, and leave the slow work to moult finish.")
     static let plan = value(
@@ -124,8 +123,7 @@ extension Option {
         "make-room",
         "If space is short, remove the backups that moult backup prune removes by default. If that is not enough, keep "
             + "no backup of this run.")
-    static let again = flag(
-        "again", "Start again even though the last runs all died.")
+    static let again = flag("again", "Start again even though the last runs all died.")
     static let into = value(
         "into", "FILE", "Write the new store to this file, and leave the old one as it is.", completes: .files)
     static let acceptLosses = flag(

@@ -101,8 +101,7 @@ extension Verb {
                 + (mirror.record.isOneWay
                     ? ["The cut-over cannot be undone:"] + losses.map { "  \($0)" }
                     : [
-                        String(
-                            advice: "\(mirror.store.printable) follows; \(.cutOverMirror, .undo) reverses it.")
+                        String(advice: "\(mirror.store.printable) follows; \(.cutOverMirror, .undo) reverses it.")
                     ]
                         + (losses.isEmpty ? [] : ["Undoing it would lose:"] + losses.map { "  \($0)" }))
         }
@@ -186,7 +185,6 @@ extension Invocation {
         if self[value: .mapping] == nil {
             for path in begun.models?.mappings.dropFirst() ?? [] { try project.addMappings(at: path) }
         }
-        return try MirroredStore(
-            of: store, project.context(for: store), runOptions(), isCancelled: Interruption.heard)
+        return try MirroredStore(of: store, project.context(for: store), runOptions(), isCancelled: Interruption.heard)
     }
 }

@@ -31,9 +31,7 @@ extension Verb {
     private static let old = Operand("OLD", "The older version: a model's path, or with --model a version's name.")
     private static let new = Operand("NEW", "The newer version, likewise.")
 
-    private static func versions(
-        _ invocation: Invocation, _ console: Console
-    ) throws -> (ModelVersion, ModelVersion) {
+    private static func versions(_ invocation: Invocation, _ console: Console) throws -> (ModelVersion, ModelVersion) {
         let names = (try invocation.required(old), try invocation.required(new))
         let known = try invocation.versionsIfKnown(console)
         func version(_ text: String) throws -> ModelVersion {

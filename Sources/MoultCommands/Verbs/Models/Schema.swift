@@ -108,8 +108,7 @@ extension Verb {
     ) { invocation, console in
         let versions = try invocation.operandVersions(console)
         let version = try invocation.version(Verb.version, in: versions)
-        let script = try SchemaScript(
-            version, framework: invocation.number(.framework), history: invocation[history])
+        let script = try SchemaScript(version, framework: invocation.number(.framework), history: invocation[history])
         console.say(script.findings)
         return console.print(script)
     }

@@ -132,15 +132,13 @@ extension Verb {
     private static let full = Option.flag(
         "full",
         "Also look for objects that are their own ancestors, and for derived @count attributes with a wrong count.")
-    private static let values = Option.flag(
-        "values", "Print what the faulty rows hold, not only their keys.")
+    private static let values = Option.flag("values", "Print what the faulty rows hold, not only their keys.")
     private static let source = Option.value(
         "source", "STORE", "A store, such as a backup, to compare the numbers of objects with.", completes: .files)
 }
 
 extension Option {
-    static let rules = value(
-        "rules", "FILE", "Rules of the app as JSON (Documentation/Rules.md).", completes: .files)
+    static let rules = value("rules", "FILE", "Rules of the app as JSON (Documentation/Rules.md).", completes: .files)
     static let fix = flag("fix", "Apply the fixes of the rules, which change data.")
     static let allowLargeQuarantine = flag(
         "allow-large-quarantine",

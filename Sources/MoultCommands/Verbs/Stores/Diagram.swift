@@ -102,8 +102,7 @@ extension Verb {
         let (store, versions) = try storeAndVersions(invocation, console)
         let known = try versions ?? invocation.versions(at: store, console)
         let project = try invocation.project(known, console)
-        let session = try StoreSession(
-            invocation.request(.plan, for: store), project.context(for: store))
+        let session = try StoreSession(invocation.request(.plan, for: store), project.context(for: store))
         return Diagram(planOf: session)
     }
 

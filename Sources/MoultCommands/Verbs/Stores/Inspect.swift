@@ -35,9 +35,7 @@ extension Verb {
         }
     }
 
-    private static func inspect(
-        mapping path: String, _ invocation: Invocation, _ console: Console
-    ) throws -> ExitCode {
+    private static func inspect(mapping path: String, _ invocation: Invocation, _ console: Console) throws -> ExitCode {
         let report = try MappingReport(
             of: MappingModelFile(contentsOf: path),
             in: try invocation.versionsIfKnown(console) ?? ModelVersions(versions: []))

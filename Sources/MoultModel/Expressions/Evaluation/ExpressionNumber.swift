@@ -134,9 +134,7 @@ extension Expression.Arithmetic {
     /// - Nil on a side gives nil, and so do a division by zero and a result that is no number.
     ///
     /// - Throws: `MigrationError` with code `invalidPredicate` for anything but numbers, and for sums of dates.
-    package func value(
-        _ left: ExpressionValue, _ right: ExpressionValue
-    ) throws(MigrationError) -> ExpressionValue {
+    package func value(_ left: ExpressionValue, _ right: ExpressionValue) throws(MigrationError) -> ExpressionValue {
         if left.isNull || right.isNull { return .null }
         guard let leftNumber = left.number, let rightNumber = right.number else {
             throw .predicate(

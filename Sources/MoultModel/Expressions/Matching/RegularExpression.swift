@@ -224,9 +224,7 @@ extension RegularExpression {
             var position = position
             var last = scalars.count
             var startsAnew = false
-            if case .end(let end) = goal {
-                (position, last, startsAnew) = (0, end, true)
-            }
+            if case .end(let end) = goal { (position, last, startsAnew) = (0, end, true) }
             try enter(start, at: position, &states)
             while true {
                 if states.hasMatch {
@@ -267,9 +265,7 @@ extension RegularExpression {
             }
         }
 
-        private mutating func looks(
-            from start: Int, at position: Int, isAhead: Bool
-        ) throws(TooMuchWork) -> Bool {
+        private mutating func looks(from start: Int, at position: Int, isAhead: Bool) throws(TooMuchWork) -> Bool {
             let key = position * instructions.count + start
             if let known = looks[key] { return known }
             let result = try run(from: start, at: position, isAhead ? .beginning : .end(position))

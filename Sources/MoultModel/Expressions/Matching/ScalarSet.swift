@@ -31,8 +31,7 @@ struct ScalarSet: Sendable {
     }
 
     func contains(_ scalar: Unicode.Scalar) -> Bool {
-        let isIn =
-            holds(scalar) || (ignoresCase && scalar.otherCases.contains(where: holds))
+        let isIn = holds(scalar) || (ignoresCase && scalar.otherCases.contains(where: holds))
         return isIn != isNegative
     }
 

@@ -53,8 +53,7 @@ extension Expression {
         case .function(let selector, let arguments):
             return .function(selector, arguments.map { $0.replacing(replacement) })
         case .message(let selector, let target, let arguments):
-            return .message(
-                selector, to: target.replacing(replacement), arguments.map { $0.replacing(replacement) })
+            return .message(selector, to: target.replacing(replacement), arguments.map { $0.replacing(replacement) })
         case .aggregate(let elements): return .aggregate(elements.map { $0.replacing(replacement) })
         case .subquery(let collection, let variable, let predicate):
             return .subquery(collection.replacing(replacement), variable: variable, predicate.replacing(replacement))

@@ -137,7 +137,5 @@ extension UInt8 {
         }
     }
 
-    fileprivate var hexadecimalDigit: UInt8? {
-        Character(Unicode.Scalar(self)).hexDigitValue.map { UInt8($0) }
-    }
+    fileprivate var hexadecimalDigit: UInt8? { Character(Unicode.Scalar(self)).hexDigitValue.map { UInt8($0) } }
 }

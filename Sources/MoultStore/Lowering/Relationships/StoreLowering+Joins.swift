@@ -62,8 +62,7 @@ extension StoreLowering {
                 insert(into: table.name, [own, other] + orders.map(\.column), links, sourceOrders(links.pairs))
             }
         }
-        return JoinChange(
-            table: table, kind: .rebuilt(inserts: inserts), keepsPairs: keepsPairs, ordersToMake: toMake)
+        return JoinChange(table: table, kind: .rebuilt(inserts: inserts), keepsPairs: keepsPairs, ordersToMake: toMake)
     }
 
     private func isSame(

@@ -121,9 +121,7 @@ extension StoreLowering {
     }
 
     /// Whether several objects may have led to one destination, and one at most does in the new version.
-    func isNarrowed(
-        _ links: Links, as relationship: RelationshipDescription, of contribution: Contribution
-    ) -> Bool {
+    func isNarrowed(_ links: Links, as relationship: RelationshipDescription, of contribution: Contribution) -> Bool {
         guard destination.model.isTakenOnce(by: relationship),
             // Where several links offer destinations each end chooses among all.
             let declaring = destination.model.declaringEntity(of: relationship.name, in: contribution.destination),

@@ -14,9 +14,7 @@ extension StoreLowering {
         var own = OwnDefinitions()
     }
 
-    func way(
-        of table: EntityTable, _ fills: [TableChange.Fill], _ contributions: [Contribution]
-    ) -> Way {
+    func way(of table: EntityTable, _ fills: [TableChange.Fill], _ contributions: [Contribution]) -> Way {
         guard !fills.isEmpty else { return Way(kind: .rebuilt([])) }
         func rebuilt(_ reason: RebuildReason) -> Way { Way(kind: .rebuilt(fills), reason: reason) }
         guard let fill = fills.first, fills.count == 1, fill.source == table.name else {
@@ -55,9 +53,7 @@ extension StoreLowering {
     >
 
     /// - Parameter assignments: what the columns of the new version are made of.
-    private func alteration(
-        of table: EntityTable, _ assignments: [TableChange.Assignment]
-    ) -> Alteration {
+    private func alteration(of table: EntityTable, _ assignments: [TableChange.Assignment]) -> Alteration {
         func refuse(_ reason: RebuildReason) -> Alteration { .failure(Obstacle(reason: reason)) }
         guard let old = source.table(named: table.name), old.constraints == table.constraints else {
             return refuse(.hasConstraints)

@@ -7,9 +7,7 @@ extension FleetManifest {
     /// - Parameter body: gets each store, with the number of an earlier one that is the same file, if there is one. What
     ///   it has kept counts only if this function returns.
     /// - Throws: `metadataInvalid` for a manifest that was edited or cut off, with what to do.
-    package init(
-        contentsOf path: String, _ body: (_ entry: FleetEntry, _ earlier: Int?) throws -> Void
-    ) throws {
+    package init(contentsOf path: String, _ body: (_ entry: FleetEntry, _ earlier: Int?) throws -> Void) throws {
         var seen: [FileIdentity: Int] = [:]
         var reading = Reading(place: path)
         try FleetManifest.forEachLine(of: path) { line in
@@ -25,9 +23,7 @@ extension FleetManifest {
     /// Hands over the lines of a file without their ends. What follows the last line's end is handed over too, if it is
     /// not empty.
     static func forEachLine(of path: String, _ body: (ArraySlice<UInt8>) throws -> Void) throws {
-        guard try POSIXSystem().status(of: path) != nil else {
-            throw MigrationError.system("read", path, error: 2)
-        }
+        guard try POSIXSystem().status(of: path) != nil else { throw MigrationError.system("read", path, error: 2) }
         var rest: [UInt8] = []
         try POSIXSystem().readPieces(of: path) { piece in
             rest += piece
@@ -138,8 +134,7 @@ extension FleetManifest {
         guard let line = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 1).first else {
             throw Self.invalid("The manifest is empty.", path)
         }
-        try self.init(
-            header: JSONValue(parsing: Array(line), place: "\(path):1", code: .metadataInvalid), place: path)
+        try self.init(header: JSONValue(parsing: Array(line), place: "\(path):1", code: .metadataInvalid), place: path)
     }
 
     /// Whether both say the same of where the stores are and where they go.

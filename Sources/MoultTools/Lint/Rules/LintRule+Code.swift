@@ -17,8 +17,7 @@ extension LintRule {
                 """,
             onDevice: "The app crashes at a cast if the class is missing.",
             remedy: "Rename the class in the source in the same commit.",
-            failing: LintExample(
-                from: item(rating), to: item(rating, note, class: "Article")),
+            failing: LintExample(from: item(rating), to: item(rating, note, class: "Article")),
             corrected: LintExample(from: item(rating), to: item(rating, note)), check: .step(ChangeRules.className)),
         LintRule(
             "CODE002", .note, "Renamed",
@@ -40,8 +39,7 @@ extension LintRule {
                 """,
             onDevice: "A class that was not generated again reads the wrong type.",
             remedy: "Generate the class again, or correct the type of the property.",
-            failing: LintExample(
-                from: item(rating), to: item(scalar, note)),
+            failing: LintExample(from: item(rating), to: item(scalar, note)),
             corrected: LintExample(from: item(scalar), to: item(scalar, note)),
             check: .step(ChangeRules.swiftType)),
         LintRule(

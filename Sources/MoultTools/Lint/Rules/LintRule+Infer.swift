@@ -77,8 +77,7 @@ extension LintRule {
             meaning: "A relationship leads to another entity, and not every old destination is one of that entity.",
             onDevice: "Moult refuses the migration. Core Data may drop the links.",
             remedy: "Keep the old relationship, add a new one, and fill it in a custom stage or a mapping model.",
-            failing: LintExample(
-                from: user + tag + author("source", "User"), to: user + tag + author("source", "Tag")),
+            failing: LintExample(from: user + tag + author("source", "User"), to: user + tag + author("source", "Tag")),
             corrected: LintExample(
                 from: user + tag + author("source", "User"), to: user + tag + author("source", "User")),
             check: .step(InferRules.destinations)),

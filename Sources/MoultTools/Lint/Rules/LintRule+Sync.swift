@@ -134,8 +134,7 @@ extension LintRule {
                 """,
             onDevice: "The widget or the extension fails with error 134100 until it runs with the new model.",
             remedy: "Ship both with the same model, and let the app alone migrate.",
-            failing: LintExample(
-                from: "<entity name=\"Post\"/>", to: title),
+            failing: LintExample(from: "<entity name=\"Post\"/>", to: title),
             corrected: LintExample(title), check: .step(ChangeRules.olderProcesses)),
         LintRule(
             "SYNC011", .error, "Rename with CloudKit",

@@ -159,9 +159,7 @@ enum OpenRules {
             .sorted { $0.precedesInByteOrder($1) }
     }
 
-    private static func list(
-        _ changed: [String], _ released: LintRelease.Version, _ version: LintVersion
-    ) -> String {
+    private static func list(_ changed: [String], _ released: LintRelease.Version, _ version: LintVersion) -> String {
         let now = Set(version.model.entities.map(\.name))
         let added = now.subtracting(released.entities.keys).sorted { $0.precedesInByteOrder($1) }
         let removed = Set(released.entities.keys).subtracting(now).sorted { $0.precedesInByteOrder($1) }
