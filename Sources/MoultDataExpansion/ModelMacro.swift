@@ -174,9 +174,7 @@ struct ModelMembers {
     }
 
     private func description(of property: PersistedProperty) -> String {
-        var arguments = [
-            "\"\(property.name)\"", "\\_MoultModel.\(property.spelling)", property.access(in: model.name),
-        ]
+        var arguments = ["\"\(property.name)\"", "\\_MoultModel.\(property.spelling)", property.access(in: model.name)]
         if let value = property.initialValue { arguments.append("default: { \(value) }") }
         if let attribute = property.attribute { arguments.append(".attribute(\(list(attribute)))") }
         if let relationship = property.relationship { arguments.append(".relationship(\(list(relationship)))") }

@@ -102,9 +102,7 @@ extension Question {
 
 extension Answer {
     package var document: JSONValue {
-        var members: [JSONValue.Member] = [
-            .init("from", .string(from)), .init("to", .string(to)),
-        ]
+        var members: [JSONValue.Member] = [.init("from", .string(from)), .init("to", .string(to))]
         if let fromChecksum { members.append(.init("fromChecksum", .string(fromChecksum))) }
         if let toChecksum { members.append(.init("toChecksum", .string(toChecksum))) }
         members.append(.init("entity", .string(entity)))

@@ -246,9 +246,7 @@ extension StorePlan {
         if let statements {
             lines.append("")
             for statement in statements {
-                lines += [
-                    style.dim("-- \(statement.sentence.printable)"), statement.sql.printableLines + ";",
-                ]
+                lines += [style.dim("-- \(statement.sentence.printable)"), statement.sql.printableLines + ";"]
             }
         }
         return lines

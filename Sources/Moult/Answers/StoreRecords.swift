@@ -17,9 +17,7 @@ package struct BackupListing: Sendable {
     package var unreadable: [StoreBackup] { backups.filter { $0.error != nil } }
 
     package var document: JSONValue {
-        [
-            "format": 1, "backups": .array(readable.map(\.document)), "unreadable": JSONValue(unreadable.map(\.name)),
-        ]
+        ["format": 1, "backups": .array(readable.map(\.document)), "unreadable": JSONValue(unreadable.map(\.name))]
     }
 
     package func lines(style: TextStyle) -> [String] {
@@ -107,9 +105,7 @@ package struct RunListing: Sendable {
     package let unreadable: RunHistory.Unreadable?
 
     package var document: JSONValue {
-        [
-            "format": 1, "runs": .array(runs.map(\.document)), "unreadable": JSONValue(unreadable?.count ?? 0),
-        ]
+        ["format": 1, "runs": .array(runs.map(\.document)), "unreadable": JSONValue(unreadable?.count ?? 0)]
     }
 
     package func lines(style: TextStyle) -> [String] {

@@ -175,7 +175,6 @@ struct MirrorReversal {
 extension AttributeDescription {
     /// Whether a value can go over as it is.
     fileprivate func isStored(as other: AttributeDescription) -> Bool {
-        isStored && type == other.type
-            && valueTransformerName == other.valueTransformerName
+        isStored && type == other.type && valueTransformerName == other.valueTransformerName
     }
 }

@@ -82,9 +82,7 @@ extension ModelBinding {
         }
         let own = Demand(position: position, isRequired: false, isParticular: false)
         guard isRequired, position == 0 || properties[position - 1]?.name != property.name else { return [own] }
-        return [
-            own, Demand(position: position, count: property.paths.count, isRequired: true, isParticular: true),
-        ]
+        return [own, Demand(position: position, count: property.paths.count, isRequired: true, isParticular: true)]
     }
 
     /// The first demand that values of an object do not meet.

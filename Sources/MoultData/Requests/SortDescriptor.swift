@@ -120,8 +120,7 @@ extension StoredPath {
             let count = StoredExpression.keyPath((names + ["@count"]).joined(separator: "."))
             let owner = names.dropLast().joined(separator: ".")
             // Nil has no objects, and no number of them either.
-            return owner.isEmpty
-                ? count : .conditional(.isPresent(.keyPath(owner)), count, .constant(.null))
+            return owner.isEmpty ? count : .conditional(.isPresent(.keyPath(owner)), count, .constant(.null))
         // By its key: the order of insertion within an entity.
         case .relationship, .identity: return value
         case .attribute(let type):

@@ -181,8 +181,7 @@ struct EnumAudit {
             }
         }
         // Core Data lets it be, as after a migration that added the enum; the app's code cannot read it.
-        return attribute.isOptional
-            ? nil : try finding(attribute, of: entity, in: table, columns, "\(used) = 0", .note)
+        return attribute.isOptional ? nil : try finding(attribute, of: entity, in: table, columns, "\(used) = 0", .note)
     }
 
     private func finding(

@@ -243,8 +243,7 @@ public struct AcceptedLosses: Sendable, Hashable, ExpressibleByArrayLiteral {
     public func contains(_ loss: MigrationLoss) -> Bool {
         guard let places else { return true }
         let property = loss.propertyName.map { "\(loss.entityName).\($0.prefix { $0 != "." })" }
-        return places.contains(loss.place) || places.contains(loss.entityName)
-            || property.map(places.contains) == true
+        return places.contains(loss.place) || places.contains(loss.entityName) || property.map(places.contains) == true
     }
 }
 

@@ -18,8 +18,7 @@ struct ModelElement {
 
     /// The elements of that name directly below.
     func children(_ name: String, owner: String? = nil) -> [ModelElement] {
-        node.children.filter { $0.name == name }
-            .map { ModelElement(node: $0, file: file, owner: owner ?? self.owner) }
+        node.children.filter { $0.name == name }.map { ModelElement(node: $0, file: file, owner: owner ?? self.owner) }
     }
 
     func invalid(_ message: String, remedy: String) -> MigrationError {

@@ -265,9 +265,7 @@ extension MigrationManager {
                 """)
             foreignRows = try connection.prepare("INSERT OR IGNORE INTO temp.moult_policy_rows VALUES (?, ?, ?)")
         }
-        try foreignRows?.run([
-            .integer(object.entity.columns.number), .integer(object.key), .integer(isMade ? 1 : 0),
-        ])
+        try foreignRows?.run([.integer(object.entity.columns.number), .integer(object.key), .integer(isMade ? 1 : 0)])
     }
 
     private func value(_ value: DestinationObject.Change.Value) -> ObjectValue {

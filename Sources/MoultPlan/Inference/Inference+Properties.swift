@@ -177,9 +177,7 @@ extension AttributeValue {
 
 extension Inference {
     /// Returns the source of a relationship's destinations, in the objects of one entity.
-    mutating func source(of relationship: RelationshipDescription, in pair: Correspondence.Pair)
-        -> RelationshipSource
-    {
+    mutating func source(of relationship: RelationshipDescription, in pair: Correspondence.Pair) -> RelationshipSource {
         let place = Place(relationship.name, in: pair.destination)
         let answer = correspondence.answers.property(relationship.name, declaredBy: place.entity)
         let name = correspondence.source(of: relationship.name, in: pair.destination.name)
@@ -268,9 +266,7 @@ extension Inference {
                     let oldInverse = oldRelationship(inverse, of: relationship.destinationEntityName),
                     pair.source.relationships[old]?.inverseName != oldInverse
                 else { continue }
-                let places = [
-                    "\(name).\(relationship.name)", "\(relationship.destinationEntityName).\(inverse)",
-                ]
+                let places = ["\(name).\(relationship.name)", "\(relationship.destinationEntityName).\(inverse)"]
                 let ordered = places.sorted { $0.precedesInByteOrder($1) }
                 refuse(
                     .inversesDisagree, ordered[0],

@@ -126,8 +126,7 @@ extension Composer {
             let old = LinkShape(oldName, of: origin, in: source)
             let between = LinkShape(middleName, of: middleEntity, in: middle)
             if let old, let between, old.isNarrowed(to: between),
-                between != LinkShape(name, of: entity, in: destination)
-                    || !bothEndsStay(middleName, of: middleEntity)
+                between != LinkShape(name, of: entity, in: destination) || !bothEndsStay(middleName, of: middleEntity)
             {
                 return .apart("\(entity).\(name) was narrowed in the intermediate version, and changes again")
             }
@@ -150,8 +149,7 @@ extension Composer {
         let heirs = next.bySource
         let owners = middle.family(of: owner.declaringEntity(of: name))
         let ownersStay = owners.allSatisfy { heirs[$0]?.relationships.values.contains(.relationship(name)) == true }
-        return ownersStay
-            && middle.family(of: relationship.destinationEntityName).allSatisfy { heirs[$0] != nil }
+        return ownersStay && middle.family(of: relationship.destinationEntityName).allSatisfy { heirs[$0] != nil }
     }
 
     private func isFilledByInverse(_ name: String, of entity: String) -> Bool {

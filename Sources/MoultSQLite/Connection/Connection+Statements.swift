@@ -109,8 +109,7 @@ extension Connection {
 
     /// Commits what `body` does, or takes it back when it throws. What is written is proven before the commit and after
     /// it (``proveWrites()``).
-    package func transaction<Result>(_ kind: TransactionKind = .immediate, _ body: () throws -> Result) throws
-        -> Result
+    package func transaction<Result>(_ kind: TransactionKind = .immediate, _ body: () throws -> Result) throws -> Result
     {
         try execute("BEGIN \(kind.rawValue)")
         do {

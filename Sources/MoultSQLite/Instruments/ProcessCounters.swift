@@ -45,8 +45,7 @@ package enum AllocationFaults {
 
     private static func isRefused() -> Bool {
         let number = count.add(1, ordering: .relaxed).newValue
-        return number >= first.load(ordering: .relaxed) && number <= last.load(ordering: .relaxed)
-            && number != .max
+        return number >= first.load(ordering: .relaxed) && number <= last.load(ordering: .relaxed) && number != .max
     }
 }
 

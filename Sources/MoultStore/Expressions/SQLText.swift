@@ -141,8 +141,7 @@ extension SQLiteValue {
             return "\(number)"
         case .text(let text):
             // A literal ends at the first NUL.
-            return text.utf8.contains(0)
-                ? "CAST(x'\(Array(text.utf8).hexadecimal)' AS TEXT)" : text.quotedLiteral
+            return text.utf8.contains(0) ? "CAST(x'\(Array(text.utf8).hexadecimal)' AS TEXT)" : text.quotedLiteral
         case .blob(let bytes): return "x'\(bytes.hexadecimal)'"
         }
     }

@@ -166,8 +166,7 @@ package enum DecimalStorage {
     /// Returns the value that the column holds for the digits: the equal number, or the nearest. Nil for what is no
     /// number, and where the nearest number is none that a decimal can be.
     package static func value(_ digits: String) -> SQLiteValue? {
-        equal(to: digits)
-            ?? Double(digits).flatMap { $0.isFinite && DecimalNumber("\($0)") != nil ? .real($0) : nil }
+        equal(to: digits) ?? Double(digits).flatMap { $0.isFinite && DecimalNumber("\($0)") != nil ? .real($0) : nil }
     }
 
     /// The number from which exactly these digits are read back; nil if there is none.

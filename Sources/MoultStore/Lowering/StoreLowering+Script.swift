@@ -211,8 +211,7 @@ extension StoreLowering {
         }
     }
 
-    private func createIndexes(_ tables: [TableChange], dropped: [String], kept: Set<String>)
-        -> [StoreScript.Statement]
+    private func createIndexes(_ tables: [TableChange], dropped: [String], kept: Set<String>) -> [StoreScript.Statement]
     {
         let gone = Set(dropped + keptObjects.drops(.index))
         let present = Set(

@@ -97,8 +97,7 @@ package struct HistoryGaps: Sendable, Equatable {
 extension HistoryGaps {
     /// Makes tables and columns, then sets the counters.
     var statements: [StoreScript.Statement] {
-        tables.map { .createTable($0.name, $0.sql) }
-            + columns.filter(\.canBeAdded).flatMap(add) + counters.map(count)
+        tables.map { .createTable($0.name, $0.sql) } + columns.filter(\.canBeAdded).flatMap(add) + counters.map(count)
     }
 
     private func add(_ gap: Column) -> [StoreScript.Statement] {

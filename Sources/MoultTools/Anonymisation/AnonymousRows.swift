@@ -112,8 +112,7 @@ extension AnonymousRows {
     /// The rows with each of these numbers, and those with none of them.
     private static func parts(of numbers: [Int], by column: String) -> [(number: Int?, condition: String)] {
         let list = numbers.map(String.init).joined(separator: ", ")
-        return numbers.map { ($0, "\(column) = \($0)") }
-            + [(nil, "\(column) IS NULL OR \(column) NOT IN (\(list))")]
+        return numbers.map { ($0, "\(column) = \($0)") } + [(nil, "\(column) IS NULL OR \(column) NOT IN (\(list))")]
     }
 
     // MARK: - Others

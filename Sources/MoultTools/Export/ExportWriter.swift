@@ -55,8 +55,7 @@ package struct ExportWriter {
             let outcome = try StoreProbe.read(store, system: system) { probe in
                 try system.removeTree(part)
                 let export = try StoreExport(selection, of: probe, versions: versions)
-                return isStore
-                    ? try database(export, at: part, like: store) : try files(export, in: part, like: store)
+                return isStore ? try database(export, at: part, like: store) : try files(export, in: part, like: store)
             }
             if !isStore {
                 for file in try system.list(part) { try system.synchronise(Path.join(part, file)) }

@@ -108,8 +108,7 @@ extension CoreDataClasses.API {
             case .moult: [String]()
             case .both: ["@objc(\(name))"].onDarwin(otherwise: [])
             }
-        return attribute
-            + ["public class \(name.identifier): \(parent?.identifier ?? object) {", "", "}"]
+        return attribute + ["public class \(name.identifier): \(parent?.identifier ?? object) {", "", "}"]
     }
 
     fileprivate func propertyLines(

@@ -198,8 +198,7 @@ extension GitRevision {
         guard marker != nil || empty != nil else { return }
         throw MigrationError(
             .modelInvalid,
-            "It is only partly in the commit: "
-                + (empty.map { "\($0) has no contents." } ?? marker?.message ?? ""),
+            "It is only partly in the commit: " + (empty.map { "\($0) has no contents." } ?? marker?.message ?? ""),
             place: marker?.place ?? empty ?? path,
             remedy: "Commit the whole bundle, also what .gitignore leaves out, or name a revision that has all of it.")
     }

@@ -12,9 +12,7 @@ extension Verb {
             with --check, 1 if something that Moult can check is open.
             """,
         operands: [.model], options: [forStore, .lintProfile, .answers, .backups, opened, .order],
-        examples: [
-            "moult checklist Forum.xcdatamodeld", "moult checklist Forum.xcdatamodeld --for forum.sqlite",
-        ]
+        examples: ["moult checklist Forum.xcdatamodeld", "moult checklist Forum.xcdatamodeld --for forum.sqlite"]
     ) { invocation, console in
         let bundle = try invocation.operandBundle(console)
         let sections = try sections(bundle, invocation, console)

@@ -33,9 +33,7 @@ extension Verb {
             shard, jobs, deviceJobs, verb, with, results, time, memory, attempts, deaths, stopAfterFailures, canary,
             tolerate, approve, retry, wait,
         ],
-        examples: [
-            "moult fleet run fleet.jsonl", "moult fleet run fleet.jsonl --verb backup --jobs 2 --time 10min",
-        ]
+        examples: ["moult fleet run fleet.jsonl", "moult fleet run fleet.jsonl --verb backup --jobs 2 --time 10min"]
     ) { invocation, console in
         let fleet = try invocation.fleet(doing: invocation[value: verb] ?? "migrate")
         let report = try await fleet.run(invocation.fleetPolicy(), isApproved: invocation[approve], say: console.say)

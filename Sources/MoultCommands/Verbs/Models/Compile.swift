@@ -49,8 +49,7 @@ extension Verb {
 extension Invocation {
     /// Whether no option silences faults of a kind.
     fileprivate func shows(_ kind: CompileReport.Fault.Kind) -> Bool {
-        kind == .error
-            || !self[Verb.noWarnings] && !Verb.silencing.contains { self[$0.option] && $0.kind == kind }
+        kind == .error || !self[Verb.noWarnings] && !Verb.silencing.contains { self[$0.option] && $0.kind == kind }
     }
 }
 

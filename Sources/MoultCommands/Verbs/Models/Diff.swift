@@ -65,9 +65,7 @@ extension Verb {
             it with the model.
             """,
         operands: [.model], options: [.answers, .order],
-        examples: [
-            "moult changelog Forum.xcdatamodeld", "moult changelog Forum.xcdatamodeld --json",
-        ]
+        examples: ["moult changelog Forum.xcdatamodeld", "moult changelog Forum.xcdatamodeld --json"]
     ) { invocation, console in
         let bundle = try invocation.operandBundle(console)
         console.say(bundle.findings)

@@ -12,9 +12,7 @@ extension Verb {
             Without --backups, Moult looks next to the store and in the folders that earlier runs were given with
             --backups; prune looks only next to the store.
             """,
-        subverbs: [
-            createBackup, listBackups, verifyBackups, restoreBackup, exportBackup, importBackup, pruneBackups,
-        ])
+        subverbs: [createBackup, listBackups, verifyBackups, restoreBackup, exportBackup, importBackup, pruneBackups])
 
     private static let createBackup = Verb(
         "create", "Back up a store.",

@@ -59,8 +59,7 @@ extension StoreLowering {
         case .updated(let columns, let leaving):
             // A column that is added has had no text.
             let added = change.alteration.added.map(\.name)
-            return leaving.isEmpty
-                && columns.allSatisfy { ignored.contains($0.column) || added.contains($0.column) }
+            return leaving.isEmpty && columns.allSatisfy { ignored.contains($0.column) || added.contains($0.column) }
         case .rebuilt(let fills):
             guard let fill = fills.first, fills.count == 1, fill.isWhole,
                 let old = source.table(named: fill.source)?.types

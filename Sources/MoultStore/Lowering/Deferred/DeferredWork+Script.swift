@@ -156,9 +156,7 @@ extension DeferredWork {
                 table: name, old: old, keys: columns.filter { $0.name == "Z_PK" },
                 columns: columns.filter { $0.name != "Z_PK" }, isCopied: isCopied)
         }
-        guard let join = fresh.joinTable(named: name),
-            let before = actual.joinTable(named: name)
-        else { return nil }
+        guard let join = fresh.joinTable(named: name), let before = actual.joinTable(named: name) else { return nil }
         let columns = join.columns.compactMap { column in
             before.column(column.role).map { Rebuilt.Column(name: column.name, origin: $0, numbers: nil) }
         }

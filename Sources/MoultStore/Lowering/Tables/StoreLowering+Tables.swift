@@ -109,8 +109,7 @@ extension StoreLowering {
         let numbers = members.map(\.sourceNumber).sorted()
         let picked = members.filter { $0.values.condition != nil }
         guard !picked.isEmpty else {
-            return Set(source.numbers(inTable: from.name)).isSubset(of: numbers)
-                ? nil : "s.Z_ENT IN (\(list: numbers))"
+            return Set(source.numbers(inTable: from.name)).isSubset(of: numbers) ? nil : "s.Z_ENT IN (\(list: numbers))"
         }
         return members.map { member -> SQLText in
             let condition: SQLText = member.values.condition.map { " AND (\($0))" } ?? ""

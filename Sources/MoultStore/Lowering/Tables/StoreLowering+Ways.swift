@@ -163,8 +163,7 @@ extension StoreLowering {
     /// Returns the change of every table of the new version.
     func ways() -> [TableWay] {
         let present = Set(source.joinTables.map(\.name))
-        return changes.map { TableWay($0) }
-            + joinChanges.map { TableWay($0, isNew: !present.contains($0.table.name)) }
+        return changes.map { TableWay($0) } + joinChanges.map { TableWay($0, isNew: !present.contains($0.table.name)) }
     }
 
     /// Whether every table stays and no code of an app runs, so that the store itself can be changed.

@@ -263,8 +263,7 @@ private final class ManifestDraft {
 extension FleetPlan.Summary {
     /// Whether every store that was found can be migrated or is of the version aimed at.
     package var isClean: Bool {
-        missedCount == 0
-            && groups.allSatisfy { [.behind, .current].contains($0.state) && $0.refusal == nil }
+        missedCount == 0 && groups.allSatisfy { [.behind, .current].contains($0.state) && $0.refusal == nil }
     }
 
     package func document(_ path: String) -> JSONValue {
