@@ -188,8 +188,7 @@ public enum MoultCommand {
             (meant ?? Suggestion.nearest(to: word, among: names)).map { "Did you mean \(Program.name) \(path)\($0)? " }
             ?? ""
         throw MigrationError(
-            .usage, "\(Program.name) \(path)has no verb \(word).",
-            remedy: near + "See \(Program.name) \(path)--help.")
+            .usage, "\(Program.name) \(path)has no verb \(word).", remedy: near + "See \(Program.name) \(path)--help.")
     }
 
     private static func report(_ error: MigrationError, _ console: Console) -> Int32 {

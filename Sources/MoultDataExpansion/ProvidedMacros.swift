@@ -70,8 +70,7 @@ struct ModelActorMacro: MemberMacro, ExtensionMacro {
 /// to may take it in. Inside of an initialiser the properties' own accessors do not know the model yet.
 struct ModelInitializerMacro: BodyMacro {
     static func expansion(
-        of node: AttributeSyntax,
-        providingBodyFor declaration: some DeclSyntaxProtocol & WithOptionalCodeBlockSyntax,
+        of node: AttributeSyntax, providingBodyFor declaration: some DeclSyntaxProtocol & WithOptionalCodeBlockSyntax,
         in context: some MacroExpansionContext
     ) throws -> [CodeBlockItemSyntax] {
         guard let initializer = declaration.as(InitializerDeclSyntax.self), let body = initializer.body else {

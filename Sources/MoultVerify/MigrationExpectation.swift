@@ -28,8 +28,7 @@ package struct MigrationExpectation: Sendable, Equatable {
         package var isPicked: Bool
 
         package init(
-            sourceName: String, sourceNumber: Int, name: String, number: Int, columns: [Column],
-            isPicked: Bool = false
+            sourceName: String, sourceNumber: Int, name: String, number: Int, columns: [Column], isPicked: Bool = false
         ) {
             (self.isPicked, self.sourceName, self.sourceNumber) = (isPicked, sourceName, sourceNumber)
             (self.name, self.number, self.columns) = (name, number, columns)

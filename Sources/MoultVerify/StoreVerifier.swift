@@ -232,8 +232,7 @@ package struct StoreVerifier {
                 """
             return try violation(
                 count(rows), "inverse-disagrees", .error, place: pair.place, "object refers", plural: "objects refer",
-                "through \(pair.place) to an object that does not refer back.",
-                "\(.repair) makes the two sides agree."
+                "through \(pair.place) to an object that does not refer back.", "\(.repair) makes the two sides agree."
             )?.naming(keys(rows))
         }
     }
@@ -340,8 +339,7 @@ package struct StoreVerifier {
             }
             return violation(
                 missing, "external-file-missing", .error, place: column.place, "object keeps", plural: "objects keep",
-                "\(column.place) in a file that is not there.",
-                "Put the store's support folder back next to it."
+                "\(column.place) in a file that is not there.", "Put the store's support folder back next to it."
             )?.naming((keys, []))
         }
     }

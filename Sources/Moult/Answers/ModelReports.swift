@@ -37,8 +37,7 @@ public struct ModelDifference: Sendable, CustomStringConvertible {
         [
             "format": 1, "from": .string(diff.from), "to": .string(diff.to), "equal": .bool(diff.isEmpty),
             "equalForOpening": .bool(diff.hashed.isEmpty), "inferable": .bool(inferred.mapping != nil),
-            "changes": .array(diff.changes.map(\.document)),
-            "questions": .array(questions.map(\.document)),
+            "changes": .array(diff.changes.map(\.document)), "questions": .array(questions.map(\.document)),
             "refusals": .array(inferred.refusals.map(\.finding.planDocument)),
         ]
     }
@@ -82,8 +81,7 @@ extension ModelChange {
     package var document: JSONValue {
         [
             "kind": .string(kind.rawValue), "entity": JSONValue(entity), "member": JSONValue(member),
-            "old": JSONValue(old),
-            "new": JSONValue(new), "sentence": .string(sentence), "hashed": .bool(isHashed),
+            "old": JSONValue(old), "new": JSONValue(new), "sentence": .string(sentence), "hashed": .bool(isHashed),
             "losesData": .bool(losesData), "mayFail": .bool(mayFail),
         ]
     }
@@ -240,8 +238,7 @@ extension EntityMapping {
             "name": .string(name), "type": .string("\(type)"), "source": JSONValue(sourceEntityName),
             "sourceHash": JSONValue(sourceEntityVersionHash?.base64), "destination": JSONValue(destinationEntityName),
             "destinationHash": JSONValue(destinationEntityVersionHash?.base64),
-            "sourceExpression": JSONValue(sourceExpressionFormat),
-            "policy": JSONValue(entityMigrationPolicyClassName),
+            "sourceExpression": JSONValue(sourceExpressionFormat), "policy": JSONValue(entityMigrationPolicyClassName),
             "attributes": .array(attributeMappings.map(\.document)),
             "relationships": .array(relationshipMappings.map(\.document)),
             "userInfo": JSONValue(sorted: userInfo.mapValues(JSONValue.string)),

@@ -205,8 +205,7 @@ extension StorePlan {
         }
         guard let first = missing.first else { return }
         throw MigrationError(
-            .codeMissing,
-            "The kept plan calls \(missing.joined(separator: ", ")), which this program does not have.",
+            .codeMissing, "The kept plan calls \(missing.joined(separator: ", ")), which this program does not have.",
             place: first, remedy: "Run the migration in the program that registers it.")
     }
 

@@ -150,10 +150,9 @@ extension StoreRun {
         [
             "run": .string(run), "operation": .string(operation.rawValue), "result": .string(result.rawValue),
             "from": .string(from), "to": .string(to), "startedAt": .string(startTime), "endedAt": .string(endTime),
-            "seconds": .double(seconds), "rows": .integer(rows), "bytes": .integer(bytes),
-            "backup": JSONValue(backup), "backups": JSONValue(backups), "error": JSONValue(error),
-            "quarantined": .integer(quarantined), "fixed": .integer(fixed),
-            "losses": .array(losses.map(\.document)), "removedBackups": JSONValue(removed),
+            "seconds": .double(seconds), "rows": .integer(rows), "bytes": .integer(bytes), "backup": JSONValue(backup),
+            "backups": JSONValue(backups), "error": JSONValue(error), "quarantined": .integer(quarantined),
+            "fixed": .integer(fixed), "losses": .array(losses.map(\.document)), "removedBackups": JSONValue(removed),
         ]
     }
 }

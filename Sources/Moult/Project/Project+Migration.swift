@@ -18,8 +18,7 @@ extension Project {
     ///   - plan: a plan that was kept; the migration is refused with `planStale` if the store or the model has changed.
     ///   - options: how the store is changed.
     public func migrate(
-        _ store: String, to version: String? = nil, following plan: StorePlan? = nil,
-        options: RunOptions = RunOptions()
+        _ store: String, to version: String? = nil, following plan: StorePlan? = nil, options: RunOptions = RunOptions()
     ) -> StoreTask<MigrationReport> {
         migration("migrate", "Migrating", StoreRequest(store, to: version, .migrate, options), following: plan)
     }

@@ -204,16 +204,15 @@ extension MigrationError {
 
         /// All codes.
         package static let all: [Code] = [
-            .usage, .question, .cannotInfer, .stagesInvalid, .incompatibleVersion, .noPath,
-            .storeAhead, .migrationRequired, .storeUnknown, .locked, .planStale, .lossNotAccepted,
-            .wouldReplace, .lockFileMismatch, .unsupported, .codeMissing, .hardLinked, .cloudKit,
-            .deferredWork, .budgetTooSmall, .tooManyAttempts, .insufficientStorage, .dataConflict,
-            .quarantineTooLarge, .readOnly, .mirrorDiverged, .historyTokenExpired, .backupNotFound,
-            .unknownKey, .wrongType, .objectGone, .externalRelationship, .fileNotFound,
-            .fileNotReadable, .notAStore, .storeCorrupted, .sideFileForeign, .metadataInvalid,
-            .modelNotFound, .modelInvalid, .invalidPredicate, .fetchUnsupported,
-            .propertyListInvalid, .backupInvalid, .cancelled, .rulesBroken, .migrationFailed,
-            .policyFailed, .stageFailed, .verificationFailed, .inputOutput, .sqlite, .internal,
+            .usage, .question, .cannotInfer, .stagesInvalid, .incompatibleVersion, .noPath, .storeAhead,
+            .migrationRequired, .storeUnknown, .locked, .planStale, .lossNotAccepted, .wouldReplace, .lockFileMismatch,
+            .unsupported, .codeMissing, .hardLinked, .cloudKit, .deferredWork, .budgetTooSmall, .tooManyAttempts,
+            .insufficientStorage, .dataConflict, .quarantineTooLarge, .readOnly, .mirrorDiverged, .historyTokenExpired,
+            .backupNotFound, .unknownKey, .wrongType, .objectGone, .externalRelationship, .fileNotFound,
+            .fileNotReadable, .notAStore, .storeCorrupted, .sideFileForeign, .metadataInvalid, .modelNotFound,
+            .modelInvalid, .invalidPredicate, .fetchUnsupported, .propertyListInvalid, .backupInvalid, .cancelled,
+            .rulesBroken, .migrationFailed, .policyFailed, .stageFailed, .verificationFailed, .inputOutput, .sqlite,
+            .internal,
         ]
 
         /// The code of that name; nil if there is none.

@@ -145,7 +145,6 @@ extension MigrationError {
             default: "something else"
             }
         return MigrationError(
-            .fileNotReadable, "\(path) is \(kind), not a file.", place: path,
-            remedy: "Name a plain file.")
+            .fileNotReadable, "\(path) is \(kind), not a file.", place: path, remedy: "Name a plain file.")
     }
 }

@@ -40,8 +40,7 @@ public struct MirrorVerification: Sendable, Hashable {
                 differences.map { difference in
                     [
                         "table": .string(difference.table), "missing": .integer(difference.missing),
-                        "surplus": .integer(difference.surplus),
-                        "keys": .array(difference.keys.map(JSONValue.integer)),
+                        "surplus": .integer(difference.surplus), "keys": .array(difference.keys.map(JSONValue.integer)),
                     ]
                 }), "others": JSONValue(others),
         ]

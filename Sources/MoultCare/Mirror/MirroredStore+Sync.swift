@@ -60,8 +60,7 @@ extension MirroredStore {
         let changes = try write(step, route, mark)
         noteSeen(route.replica)
         return MirrorSync(
-            means: step.means, changes: changes, reason: reason,
-            seconds: system.seconds(since: start))
+            means: step.means, changes: changes, reason: reason, seconds: system.seconds(since: start))
     }
 
     func snapshot(of path: String) throws -> StoreSnapshot {
@@ -106,8 +105,7 @@ extension MirroredStore {
     func cannotGoBack(_ reason: String) -> MigrationError {
         MigrationError(
             .unsupported, "What is written to the second store cannot be copied to the first. \(reason)",
-            place: record.second,
-            remedy: "Use the second store; \(.stopMirror) ends the mirror.")
+            place: record.second, remedy: "Use the second store; \(.stopMirror) ends the mirror.")
     }
 
     func readParts(

@@ -135,8 +135,7 @@ extension MirroredStore {
             throw MigrationError(
                 .planStale,
                 "The mapping from \(record.from) to \(record.to) is not the one with which the mirror was started.",
-                place: store,
-                remedy: "Use that model and mapping, or stop the mirror and start a new one.")
+                place: store, remedy: "Use that model and mapping, or stop the mirror and start a new one.")
         }
         return try MirrorRoute(
             plan, hasRules: !context.registry.rules.isEmpty, store: store, second: record.second, as: record.part)

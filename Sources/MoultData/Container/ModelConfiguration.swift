@@ -198,8 +198,7 @@ public struct SwiftDataConfiguration: Sendable {
         isCloudKitEnabled: Bool = false
     ) {
         self.init(
-            schema: Schema(versionedSchema: schema), migrationPlan: migrationPlan,
-            isCloudKitEnabled: isCloudKitEnabled)
+            schema: Schema(versionedSchema: schema), migrationPlan: migrationPlan, isCloudKitEnabled: isCloudKitEnabled)
     }
 
     /// Returns the configuration for a store of the schema.

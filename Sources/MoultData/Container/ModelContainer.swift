@@ -26,8 +26,7 @@ public final class ModelContainer: Sendable {
     ///   ``SwiftDataError/unknownSchema`` for a store of models that are not known here,
     ///   ``SwiftDataError/duplicateConfiguration`` and the others of configurations.
     public convenience init(
-        for schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil,
-        configurations: [ModelConfiguration]
+        for schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil, configurations: [ModelConfiguration]
     ) throws {
         try self.init(schema, migrationPlan, configurations) { _ in }
     }
@@ -35,8 +34,7 @@ public final class ModelContainer: Sendable {
     /// - Parameter adjust: has a last word about how the stores are opened.
     init(
         _ schema: Schema, _ migrationPlan: (any SchemaMigrationPlan.Type)?,
-        _ configurations: [any DataStoreConfiguration],
-        adjusting adjust: @escaping (inout StoreOpener) -> Void
+        _ configurations: [any DataStoreConfiguration], adjusting adjust: @escaping (inout StoreOpener) -> Void
     ) throws {
         let given = configurations.isEmpty ? [ModelConfiguration(schema: schema)] : configurations
         self.schema = schema
@@ -49,8 +47,7 @@ public final class ModelContainer: Sendable {
 
     /// Opens the stores of a schema, as ``init(for:migrationPlan:configurations:)`` with a list of configurations does.
     public convenience init(
-        for schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil,
-        configurations: ModelConfiguration...
+        for schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil, configurations: ModelConfiguration...
     ) throws {
         try self.init(for: schema, migrationPlan: migrationPlan, configurations: configurations)
     }

@@ -20,9 +20,8 @@ extension ResolvedPlan {
         let (older, newer) = (versions[edge.older], versions[edge.older + 1])
         let given = answers(about: edge)
         let inference = try TransformInference(
-            from: older, to: newer, edge.transforms, answers: given, history: history,
-            asksAboutRenames: !edge.isCustom, judgesLater: edge.code.will != nil,
-            drops: { [plan = self] in plan.isLeftToCode($0, edge) })
+            from: older, to: newer, edge.transforms, answers: given, history: history, asksAboutRenames: !edge.isCustom,
+            judgesLater: edge.code.will != nil, drops: { [plan = self] in plan.isLeftToCode($0, edge) })
         reportClassNames(edge, inference)
         reportUndecodable(edge)
         for question in inference.questions where question.property != nil || question.kind != .rename {

@@ -60,8 +60,7 @@ package struct StoreOpener {
     ///   be migrated and only opened for reading; `noPath`, `cannotInfer`, `dataConflict`, `stageFailed` if the plan
     ///   does not bring it here; `locked` where somebody else has it.
     package func open(
-        at url: URL?, configuration: String? = nil, isReadOnly: Bool = false,
-        _ run: RunOptions = RunOptions()
+        at url: URL?, configuration: String? = nil, isReadOnly: Bool = false, _ run: RunOptions = RunOptions()
     ) throws -> MoultCoreData.PersistentStore {
         var opening = try opening(at: url, configuration: configuration, isReadOnly: isReadOnly, run)
         do {

@@ -181,10 +181,9 @@ extension Schema.Relationship {
     ) {
         self.init(
             name: "", originalName: originalName ?? "", valueType: [any PersistentModel].self, keypath: nil,
-            options: options, hashModifier: hashModifier, isOptional: true,
-            isToOneRelationship: maximumModelCount == 1, destination: "", deleteRule: deleteRule,
-            minimumModelCount: minimumModelCount, maximumModelCount: maximumModelCount, inverseName: nil,
-            inverseKeyPath: inverse)
+            options: options, hashModifier: hashModifier, isOptional: true, isToOneRelationship: maximumModelCount == 1,
+            destination: "", deleteRule: deleteRule, minimumModelCount: minimumModelCount,
+            maximumModelCount: maximumModelCount, inverseName: nil, inverseKeyPath: inverse)
     }
 }
 

@@ -59,8 +59,7 @@ extension Migrator {
             let replacement = StoreReplacement(
                 migrator: self, backup: backup,
                 journal: journal(of: backup, run, from: currentVersion, restoredUUID: backup.manifest.uuid),
-                sidecar: sidecar, owner: owner, isMissing: condition == .missing,
-                observer: observer)
+                sidecar: sidecar, owner: owner, isMissing: condition == .missing, observer: observer)
             let restored = try RestoredPages(of: backup, keeping: numbersGiven(by: sidecar), run: run)
             defer { restored.close() }
             let lock = try replacement.perform(restored)

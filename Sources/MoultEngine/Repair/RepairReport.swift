@@ -138,12 +138,11 @@ public enum RepairRule: String, CaseIterable, Sendable, Hashable {
     package static let repairing: [String: Set<RepairRule>] = [
         "table-missing": [.tables, .history], "column-missing": [.columns, .history],
         "entity-number": [.tables, .keyCounters], "index-missing": [.indexes], "index-differs": [.indexes],
-        "index-damaged": [.indexes],
-        "history-change": [.history], "history-text": [.history], "stranger": [.numbers],
+        "index-damaged": [.indexes], "history-change": [.history], "history-text": [.history], "stranger": [.numbers],
         "dangling-reference": [.dangling, .orphans, .numbers], "inverse-disagrees": [.inverses, .dangling, .orphans],
-        "inverse-one-sided": [.oneSided],
-        "not-unique": [.duplicates, .indexes], "pair-repeated": [.duplicates], "key-counter": [.keyCounters],
-        "reference-cycle": [.cycles], "derived-count": [.counts], "external-files-unnamed": [.externalFiles],
+        "inverse-one-sided": [.oneSided], "not-unique": [.duplicates, .indexes], "pair-repeated": [.duplicates],
+        "key-counter": [.keyCounters], "reference-cycle": [.cycles], "derived-count": [.counts],
+        "external-files-unnamed": [.externalFiles],
     ]
 }
 

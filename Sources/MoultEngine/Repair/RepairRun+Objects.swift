@@ -91,8 +91,7 @@ extension RepairRun {
     }
 
     private func lead(
-        _ rows: String, _ column: String, _ entityColumn: String?, _ property: String, _ table: String,
-        inverse: String?
+        _ rows: String, _ column: String, _ entityColumn: String?, _ property: String, _ table: String, inverse: String?
     ) throws {
         let condition = "\(column.quotedName) IN (SELECT key FROM temp.moult_fault)"
         try note(property, of: rows, where: condition)

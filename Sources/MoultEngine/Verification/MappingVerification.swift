@@ -108,8 +108,7 @@ struct MappingVerification {
             let found = try new.attribute(name, of: entity, key)
             guard ExpressionValue(expected).isSame(as: ExpressionValue(found), type: attribute.type) else {
                 throw failure(
-                    "\(entity.name).\(name)", key,
-                    "\(expression.format) gives a different value from the stored one")
+                    "\(entity.name).\(name)", key, "\(expression.format) gives a different value from the stored one")
             }
         }
         for relationship in plan.destination.model.relationships(of: entity)
@@ -270,9 +269,8 @@ struct MappingVerification {
 
     private func failure(_ place: String, _ key: Int64, _ what: String) -> MigrationError {
         MigrationError(
-            .verificationFailed,
-            "The new store does not match its mapping: of \(place) \(key), \(what).", place: "\(place) \(key)",
-            remedy: "The store is unchanged. Report this as a bug, with the plan.")
+            .verificationFailed, "The new store does not match its mapping: of \(place) \(key), \(what).",
+            place: "\(place) \(key)", remedy: "The store is unchanged. Report this as a bug, with the plan.")
     }
 }
 

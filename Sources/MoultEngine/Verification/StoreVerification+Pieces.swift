@@ -11,8 +11,7 @@ extension StoreVerification {
         let rows = Double(plan.rowCounts.values.reduce(0) { $0 &+ $1 })
         var pieces = [
             VerificationPiece(
-                "Verify the tables of the new store.", seconds: 2 * WorkCost.files,
-                check: verifyStructure)
+                "Verify the tables of the new store.", seconds: 2 * WorkCost.files, check: verifyStructure)
         ]
         for table in expectation.rows { pieces += try comparisons(of: table, expectation, connection) }
         pieces += expectation.own.map { own in

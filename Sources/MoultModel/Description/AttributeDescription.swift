@@ -54,11 +54,10 @@ public struct AttributeDescription: Sendable, Hashable {
     public init(
         name: String, type: AttributeType, isOptional: Bool = true, isTransient: Bool = false,
         derivation: Derivation? = nil, compositeName: String? = nil, elements: [AttributeDescription] = [],
-        uncertainty: String? = nil, defaultValue: AttributeValue? = nil,
-        allowsExternalBinaryDataStorage: Bool = false, preservesValueInHistoryOnDeletion: Bool = false,
-        allowsCloudEncryption: Bool = false, valueTransformerName: String? = nil,
-        attributeValueClassName: String? = nil, usesScalarValueType: Bool? = nil, isIndexed: Bool = false,
-        isIndexedBySpotlight: Bool = false, isStoredInExternalRecord: Bool = false,
+        uncertainty: String? = nil, defaultValue: AttributeValue? = nil, allowsExternalBinaryDataStorage: Bool = false,
+        preservesValueInHistoryOnDeletion: Bool = false, allowsCloudEncryption: Bool = false,
+        valueTransformerName: String? = nil, attributeValueClassName: String? = nil, usesScalarValueType: Bool? = nil,
+        isIndexed: Bool = false, isIndexedBySpotlight: Bool = false, isStoredInExternalRecord: Bool = false,
         validation: Validation = Validation(), renamingIdentifier: String? = nil, versionHashModifier: String? = nil,
         userInfo: [String: String] = [:], isSyncable: Bool = true
     ) {

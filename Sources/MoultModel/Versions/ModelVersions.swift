@@ -123,9 +123,8 @@ extension ModelVersion {
     package func restricted(to configuration: String) throws(MigrationError) -> ModelVersion {
         guard let known = model.configurations.first(where: { $0.name == configuration }) else {
             throw MigrationError(
-                .unsupported,
-                "The store holds the configuration \(configuration), which \(name) does not have.", place: name,
-                remedy: "Add the configuration to \(name), or migrate to a version that has it.")
+                .unsupported, "The store holds the configuration \(configuration), which \(name) does not have.",
+                place: name, remedy: "Add the configuration to \(name), or migrate to a version that has it.")
         }
         return try part(Set(known.entityNames), [known])
     }

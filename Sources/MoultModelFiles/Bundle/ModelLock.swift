@@ -137,8 +137,7 @@ extension ModelLock {
             + new.map { version in
                 Finding(
                     code: "version-not-locked", severity: .note, place: place,
-                    message: "The version \(version.name) is not locked.",
-                    remedy: "Run \(.lock) when it is released.")
+                    message: "The version \(version.name) is not locked.", remedy: "Run \(.lock) when it is released.")
             }
     }
 

@@ -98,8 +98,7 @@ extension SourceCheck {
         }
         guard let back = inverse.text(.inverseName), back != relationship.name else { return }
         fail(
-            relationship,
-            "\(place) names \(destination).\(name) as its inverse, which names \(back) as its own.")
+            relationship, "\(place) names \(destination).\(name) as its inverse, which names \(back) as its own.")
     }
 
     // MARK: Fetch requests

@@ -92,8 +92,7 @@ extension ModelArchiveReader {
             name: name,
             destinationEntityName: destination ?? value["NSDestinationEntity"]?["NSEntityName"]?.string ?? "",
             inverseName: inverse ?? value["NSInverseRelationship"]?["NSPropertyName"]?.string,
-            isOptional: value["NSIsOptional"]?.boolean ?? false,
-            isTransient: value["NSIsTransient"]?.boolean ?? false,
+            isOptional: value["NSIsOptional"]?.boolean ?? false, isTransient: value["NSIsTransient"]?.boolean ?? false,
             maxCount: Int(clamping: value["NSMaxCount"]?.integer ?? 0),
             minCount: Int(clamping: value["NSMinCount"]?.integer ?? 0),
             isOrdered: value["NSIsOrdered"]?.boolean ?? false,
@@ -102,8 +101,7 @@ extension ModelArchiveReader {
             isIndexedBySpotlight: value["NSIsIndexedBySpotlight"]?.boolean ?? false,
             isStoredInExternalRecord: value["NSIsStoredInExternalRecord"]?.boolean ?? false,
             renamingIdentifier: renamingIdentifier(of: value, name: name),
-            versionHashModifier: value["NSVersionHashModifier"]?.string,
-            userInfo: userInfo(of: value, place: place))
+            versionHashModifier: value["NSVersionHashModifier"]?.string, userInfo: userInfo(of: value, place: place))
     }
 
     mutating func fetchedProperty(

@@ -138,8 +138,7 @@ extension ModelArchiveWriter {
         var fields: [String: PropertyList] = [
             "NSPropertyName": builder.string(property.name),
             "NSRenamingIdentifier": builder.string(property.renamingIdentifier ?? property.name),
-            "NSEntity": reference(toEntity: property.entity),
-            "_P": .integer(property.bits),
+            "NSEntity": reference(toEntity: property.entity), "_P": .integer(property.bits),
         ]
         let flags: [(String, Bool)] = [
             ("NSIsOptional", property.isOptional), ("NSIsTransient", property.isTransient),

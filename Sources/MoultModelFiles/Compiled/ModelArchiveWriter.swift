@@ -60,8 +60,7 @@ struct ModelArchiveWriter {
         }
         for entity in model.entities { try fill(entity) }
         var fields: [String: PropertyList] = [
-            "NSEntities": entityDictionary(),
-            "NSFetchRequestTemplates": try fetchRequestTemplates(),
+            "NSEntities": entityDictionary(), "NSFetchRequestTemplates": try fetchRequestTemplates(),
             "NSVersionIdentifiers": identifierSet(),
         ]
         if !model.configurations.isEmpty { fields["NSConfigurations"] = configurations() }

@@ -105,8 +105,7 @@ extension ManagedObjectModel {
         guard versionIdentifiers.count <= 1 else {
             throw MigrationError.modelInvalid(
                 "The model has \(versionIdentifiers.count) version identifiers; an XML model holds one.",
-                place: "userDefinedModelVersionIdentifier",
-                remedy: "Remove all but one, or keep the model as JSON.")
+                place: "userDefinedModelVersionIdentifier", remedy: "Remove all but one, or keep the model as JSON.")
         }
         let namingComposites = NamedComposites(self)
         var document = defaults.merging(documentAttributes) { $1 }

@@ -36,9 +36,8 @@ extension RelationshipDescription {
 
     func write(to writer: inout MarkupWriter) throws {
         let attributes: [(key: String, value: String?)] = [
-            ("name", name), ("optional", MarkupWriter.flag(isOptional)),
-            ("transient", MarkupWriter.flag(isTransient)), ("toMany", MarkupWriter.flag(isToMany)),
-            ("minCount", minCount == 0 ? nil : String(minCount)),
+            ("name", name), ("optional", MarkupWriter.flag(isOptional)), ("transient", MarkupWriter.flag(isTransient)),
+            ("toMany", MarkupWriter.flag(isToMany)), ("minCount", minCount == 0 ? nil : String(minCount)),
             ("maxCount", maxCount == 0 ? nil : String(maxCount)), ("deletionRule", deleteRule.name),
             ("ordered", MarkupWriter.flag(isOrdered)), ("destinationEntity", destinationEntityName),
             ("inverseName", inverseName), ("inverseEntity", inverseName == nil ? nil : destinationEntityName),

@@ -109,8 +109,7 @@ struct ElementsReader {
         let isToMany = facts["XD_PRK_isToMany"]?.boolean ?? false
         let rule = facts["XD_PRK_deleteRule"]?.integer ?? 1
         return RelationshipDescription(
-            name: name,
-            destinationEntityName: facts["XD_PRK_destination"]?["_name"]?.string ?? "",
+            name: name, destinationEntityName: facts["XD_PRK_destination"]?["_name"]?.string ?? "",
             inverseName: facts["XD_PRK_inverseRelationship"]?["_name"]?.string,
             isOptional: facts["XD_PPSK_isOptional"]?.boolean ?? true,
             isTransient: facts["XD_PPSK_isTransient"]?.boolean ?? false,

@@ -83,8 +83,7 @@ private struct ElementsWriter {
             ("XD_PSK_elementID", builder.string(entity.renamingIdentifier)),
             ("XD_PSK_versionHashModifier", builder.string(entity.versionHashModifier)),
             ("XD_PSK_userInfo", userInfo(entity.userInfo)),
-            ("XD_PSK_fetchRequestsArray", builder.array([], isMutable: true)),
-            ("XD_PSK_classMapping", genericClass),
+            ("XD_PSK_fetchRequestsArray", builder.array([], isMutable: true)), ("XD_PSK_classMapping", genericClass),
             ("XDPMCompoundIndexes", lists(entity.compoundIndexes)),
             ("XDPMUniquenessConstraints", lists(entity.uniquenessConstraints)),
         ]
@@ -128,8 +127,7 @@ private struct ElementsWriter {
         let inverse = owner.map { "\($0.name).\(relationship.inverseName ?? "")" } ?? ""
         let facts: Facts = [
             ("XD_PRK_destination", reference(relationship.destinationEntityName)),
-            ("XD_PRK_inverseRelationship", reference(inverse)),
-            ("XD_PRK_isToMany", flag(relationship.isToMany)),
+            ("XD_PRK_inverseRelationship", reference(inverse)), ("XD_PRK_isToMany", flag(relationship.isToMany)),
             ("XD_PRK_minCount", number(relationship.minCount)), ("XD_PRK_maxCount", number(relationship.maxCount)),
             ("XD_PRK_ordered", flag(relationship.isOrdered)),
             ("XD_PRK_deleteRule", number(relationship.deleteRule.rawValue)),

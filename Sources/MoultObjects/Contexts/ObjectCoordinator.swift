@@ -150,8 +150,7 @@ extension MigrationError {
         MigrationError(
             .storeAhead,
             "The store was closed here, because this process has opened it with another version of the model.",
-            place: store.path,
-            remedy: "Use the container that was made last, and fetch the objects again.")
+            place: store.path, remedy: "Use the container that was made last, and fetch the objects again.")
     }
 }
 

@@ -93,8 +93,7 @@ extension Object {
         case (.undefined, _): return value
         default:
             throw wrongType(
-                kind.shape.properties[position].name,
-                "It is of type \(type.name) and cannot hold \(value.kindPhrase).")
+                kind.shape.properties[position].name, "It is of type \(type.name) and cannot hold \(value.kindPhrase).")
         }
     }
 

@@ -16,8 +16,7 @@ extension QuarantinedObject {
         try (document().members ?? []).filter { $0.key != JSONValue.incomingKey }.map { member in
             if member.value["stored"]?.string != nil {
                 throw MigrationError(
-                    .dataConflict, "its \(member.key) cannot be read by the model",
-                    place: "\(entity).\(member.key)",
+                    .dataConflict, "its \(member.key) cannot be read by the model", place: "\(entity).\(member.key)",
                     remedy: "Insert the object with the app; \(.showQuarantine) prints its values.")
             }
             guard let value = ObjectDocumentValue(member.value) else {

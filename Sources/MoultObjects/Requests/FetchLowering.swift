@@ -39,8 +39,7 @@ package struct FetchLowering {
         scope = QueryScope("\(name: table.name) AS \(name: alias)", link: nil, aliases: aliases)
         format = FormatLowering(
             layout: layout, store: store, aliases: aliases, evaluated: RowReference(scope, entity, alias: alias),
-            variables: fetch.variables.mapValues(Lowered.constant), now: now,
-            format: fetch.predicate?.format ?? "")
+            variables: fetch.variables.mapValues(Lowered.constant), now: now, format: fetch.predicate?.format ?? "")
         condition = try fetch.predicate.map(format.lower)?.sql
     }
 

@@ -43,8 +43,7 @@ final class AttributeBinder {
         default:
             throw MigrationError(
                 .dataConflict, "\(place) is of type \(attribute.type.name) and cannot hold \(value.kindPhrase).",
-                place: place,
-                remedy: "Give a value of the attribute's type.")
+                place: place, remedy: "Give a value of the attribute's type.")
         }
     }
 
@@ -57,8 +56,7 @@ final class AttributeBinder {
             throw MigrationError(
                 .dataConflict,
                 "\(place) is of type Decimal and cannot hold what is no number, or is beyond what a REAL keeps.",
-                place: place,
-                remedy: "Give a number in digits, such as 12.50.")
+                place: place, remedy: "Give a number in digits, such as 12.50.")
         }
     }
 

@@ -37,8 +37,7 @@ package struct DerivedKeeper {
     }
 
     private mutating func add(
-        _ derivation: AttributeDescription.Derivation, of attribute: AttributeDescription,
-        in entity: EntityDescription
+        _ derivation: AttributeDescription.Derivation, of attribute: AttributeDescription, in entity: EntityDescription
     ) {
         guard derivation.filter == nil, let shape = DerivedShape(derivation.expression),
             let column = DerivedTarget(attribute, in: entity, layout), let made = column.triggers(for: shape)

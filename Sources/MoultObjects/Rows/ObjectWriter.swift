@@ -182,8 +182,7 @@ extension ObjectWriter {
                 in: list, of: destination.primaryKey, table: table, ownerColumn: column, orderColumn: orderColumn)
         } else if case .foreignKey(let backTable, let backColumn, let backEntity)? = relationship.inverseStorage {
             try rows.set(
-                backTable, destination.primaryKey,
-                [(backColumn, object.primaryKey), (backEntity, number(of: object))])
+                backTable, destination.primaryKey, [(backColumn, object.primaryKey), (backEntity, number(of: object))])
         }
         try rows.set(
             table, object.primaryKey,

@@ -32,8 +32,7 @@ struct FixApplication {
         case .recount:
             guard case .count(let attribute, let expression) = rule.kind else {
                 throw MigrationError(
-                    .usage, "\(rule.name) is not about a count.", place: rule.name,
-                    remedy: "Give it another fix.")
+                    .usage, "\(rule.name) is not about a count.", place: rule.name, remedy: "Give it another fix.")
             }
             way = .set([attribute: expression])
         }
@@ -199,7 +198,6 @@ private struct ConstantValues: ObjectValues {
 
     func value(_ key: String, of object: ObjectID) throws -> ExpressionValue {
         throw MigrationError(
-            .invalidPredicate, "A new object's value cannot refer to \(key).", place: key,
-            remedy: "Give a constant.")
+            .invalidPredicate, "A new object's value cannot refer to \(key).", place: key, remedy: "Give a constant.")
     }
 }

@@ -50,8 +50,7 @@ package struct RuleCheck {
         // A cycle is reported by its keys.
         let hasValues = if case .noCycle = rule.kind { false } else { true }
         return RuleFinding(
-            rule, count: count,
-            examples: first.map { .init(id: $0, detail: details[$0] ?? "", hasValues: hasValues) })
+            rule, count: count, examples: first.map { .init(id: $0, detail: details[$0] ?? "", hasValues: hasValues) })
     }
 }
 

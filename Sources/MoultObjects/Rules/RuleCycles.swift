@@ -103,8 +103,7 @@ struct RuleCycles {
     }
 
     private func walk(
-        from first: Int64, onlyFirst: Bool, _ parent: Statement, _ connection: Connection,
-        _ body: (Row) throws -> Void
+        from first: Int64, onlyFirst: Bool, _ parent: Statement, _ connection: Connection, _ body: (Row) throws -> Void
     ) throws {
         let number = try connection.prepare("SELECT Z_ENT FROM \(table) WHERE Z_PK = ?")
         defer { number.finalise() }

@@ -219,7 +219,6 @@ public struct RuleObject {
 
     private func unknown(_ name: String, _ fault: String) -> MigrationError {
         MigrationError(
-            .unknownKey, "\(place(name)) \(fault).", place: place(name),
-            remedy: "Use a property of the entity.")
+            .unknownKey, "\(place(name)) \(fault).", place: place(name), remedy: "Use a property of the entity.")
     }
 }

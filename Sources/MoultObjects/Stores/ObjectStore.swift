@@ -142,8 +142,7 @@ package final class ObjectStore {
             opened.layout.entityNumbers.map { (Int64($1), $0) }, uniquingKeysWith: { first, _ in first })
         writer = try RowWriter(
             connection, layout: opened.layout, external: ExternalFiles(external, of: connection, system),
-            recomputed: recomputed,
-            on: system)
+            recomputed: recomputed, on: system)
         try FormatFunctions.register(on: connection)
         history =
             keepsHistory
@@ -162,8 +161,7 @@ package final class ObjectStore {
         guard now?.device == file.device, now?.inode == file.inode else {
             throw MigrationError(
                 .fileNotFound, "The store's file was \(now == nil ? "removed" : "replaced") while it was open.",
-                place: path,
-                remedy: "Open the store again; what was not saved has to be made again.")
+                place: path, remedy: "Open the store again; what was not saved has to be made again.")
         }
     }
 

@@ -152,8 +152,7 @@ extension QuestionList {
             let candidates = removed.compactMap { Resemblance.candidate($0, for: added) }
             guard !candidates.isEmpty else { continue }
             askWhich(
-                .rename, entity: name, property: nil,
-                sentence: "Is the entity \(name) new, or was it renamed?",
+                .rename, entity: name, property: nil, sentence: "Is the entity \(name) new, or was it renamed?",
                 candidates: candidates)
         }
     }
@@ -188,8 +187,7 @@ extension QuestionList {
                 guard correspondence.answers.property(name, declaredBy: declaring) == nil else { continue }
                 askWhich(
                     .rename, entity: declaring, property: name,
-                    sentence: "Is \(declaring).\(name) new, or was it renamed?",
-                    candidates: candidates)
+                    sentence: "Is \(declaring).\(name) new, or was it renamed?", candidates: candidates)
             }
         }
     }

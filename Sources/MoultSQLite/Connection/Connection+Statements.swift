@@ -215,7 +215,6 @@ extension Connection {
 
     private static func wrongQuery(_ message: String) -> MigrationError {
         MigrationError(
-            .usage, message,
-            remedy: "Give one SELECT. \(.views, .anyStore) prints the views with their columns.")
+            .usage, message, remedy: "Give one SELECT. \(.views, .anyStore) prints the views with their columns.")
     }
 }

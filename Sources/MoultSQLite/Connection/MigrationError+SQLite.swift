@@ -73,8 +73,7 @@ extension MigrationError {
             (.notAStore, "The file is not a SQLite database.", "Name a Core Data store.")
         case SQLITE_CORRUPT:
             (
-                .storeCorrupted, "The database is damaged.",
-                MigrationError.damagedStoreRemedy
+                .storeCorrupted, "The database is damaged.", MigrationError.damagedStoreRemedy
             )
         case SQLITE_BUSY, SQLITE_LOCKED:
             (

@@ -160,8 +160,7 @@ struct PlannedColumn {
     /// The place of a row in the ordered to-many at the other end of its to-one: by the number of the destination, then
     /// by the inverse's name backwards, unless the store has them in another order.
     private static func orderColumns(
-        of entity: EntityDescription, _ model: ManagedObjectModel, _ numbering: EntityNumbering,
-        _ stored: StoredNames
+        of entity: EntityDescription, _ model: ManagedObjectModel, _ numbering: EntityNumbering, _ stored: StoredNames
     ) -> [PlannedColumn] {
         let ordered = entity.relationships.filter { !$0.isToMany && !$0.isTransient }
             .compactMap { relationship -> (relationship: RelationshipDescription, number: Int, inverse: String)? in

@@ -143,8 +143,7 @@ extension StoreProbe {
 
     private static func cutOff(_ path: String, _ place: String) -> MigrationError {
         MigrationError(
-            .storeCorrupted, "\(path) is cut off \(place).", place: path,
-            remedy: MigrationError.damagedStoreRemedy)
+            .storeCorrupted, "\(path) is cut off \(place).", place: path, remedy: MigrationError.damagedStoreRemedy)
     }
 
     /// Looks at the tables: a readable schema, and the two tables that every store of Core Data has.

@@ -200,8 +200,7 @@ struct DerivedColumn {
             trigger(on: table, "SOURCE_INSERT", "INSERT", "", update(found, where: own, inserting: true)),
             trigger(on: table, "SOURCE_UPDATE", "UPDATE OF \(foreign)", "", update(found, where: own)),
             trigger(
-                on: source, "PARAMETER_INSERT", "INSERT", "",
-                update("NEW.\(value)", where: theirs, inserting: true)),
+                on: source, "PARAMETER_INSERT", "INSERT", "", update("NEW.\(value)", where: theirs, inserting: true)),
             trigger(on: source, "PARAMETER_UPDATE", "UPDATE OF \(value)", "", update("NEW.\(value)", where: theirs)),
         ]
     }

@@ -17,8 +17,7 @@ package struct JoinTable: Sendable, Equatable {
     /// The new table with further columns of an app's own, placed as `ALTER TABLE … ADD COLUMN` places them.
     func adding(_ definitions: [String]) -> JoinTable {
         JoinTable(
-            name: name, owner: owner, columns: columns,
-            sql: Self.createStatement(name, columns, adding: definitions))
+            name: name, owner: owner, columns: columns, sql: Self.createStatement(name, columns, adding: definitions))
     }
 
     package func column(_ role: Column.Role) -> String? { columns.first { $0.role == role }?.name }

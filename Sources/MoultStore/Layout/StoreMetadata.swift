@@ -36,8 +36,7 @@ package struct StoreMetadata: Sendable, Equatable {
 
     static func invalid(_ message: String, cause: String? = nil) -> MigrationError {
         MigrationError(
-            .metadataInvalid, message, place: "Z_METADATA",
-            remedy: MigrationError.damagedStoreRemedy, cause: cause)
+            .metadataInvalid, message, place: "Z_METADATA", remedy: MigrationError.damagedStoreRemedy, cause: cause)
     }
 }
 

@@ -377,8 +377,7 @@ extension StoreLowering {
                 .init(
                     .metadata, "Z_MODELCACHE", "DELETE FROM main.Z_MODELCACHE", "Remove the old model from the store."),
                 .init(
-                    .metadata, "Z_MODELCACHE",
-                    "INSERT INTO main.Z_MODELCACHE (Z_CONTENT) VALUES (\(content))",
+                    .metadata, "Z_MODELCACHE", "INSERT INTO main.Z_MODELCACHE (Z_CONTENT) VALUES (\(content))",
                     "Keep the new model in the store."),
             ]
         }

@@ -125,8 +125,7 @@ package struct AnonymousCopy {
             try found.contains { $0.count >= 12 } ? "" : place(of: database.standIns.missed(found), in: copy.new)
         guard missed == nil else {
             throw MigrationError(
-                .verificationFailed,
-                "The copy still contained a text of the store, so it was removed.",
+                .verificationFailed, "The copy still contained a text of the store, so it was removed.",
                 place: missed.map { $0.isEmpty ? copy.path : $0 } ?? copy.path,
                 remedy: "Run the command again with another \(option: .seed). If it fails again, report it.")
         }

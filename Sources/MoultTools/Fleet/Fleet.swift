@@ -154,8 +154,7 @@ package struct Fleet {
                 return FleetTask(entry, earlier: result)
             }
             let run = FleetRun(
-                tasks, of: shard, policy, work, isStopping: isStopping,
-                tell: { progress.tell($0, tasks.count) })
+                tasks, of: shard, policy, work, isStopping: isStopping, tell: { progress.tell($0, tasks.count) })
             report.add(try await run.run())
             try shard.join(try shard.contents().results)
             if report.end == .stopped { break }

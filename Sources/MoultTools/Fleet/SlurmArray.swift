@@ -195,8 +195,7 @@ package struct SlurmJobs {
 
         package var document: JSONValue {
             [
-                "format": 1,
-                "jobs": .array(scripts.map { ["name": .string($0.name), "script": .string($0.text)] }),
+                "format": 1, "jobs": .array(scripts.map { ["name": .string($0.name), "script": .string($0.text)] }),
             ]
         }
 
@@ -222,8 +221,7 @@ package struct SlurmJobs {
 
         package var document: JSONValue {
             [
-                "format": 1,
-                "jobs": .array(jobs.map { ["name": .string($0.name), "id": .string($0.identifier)] }),
+                "format": 1, "jobs": .array(jobs.map { ["name": .string($0.name), "id": .string($0.identifier)] }),
                 "followed": .bool(end != nil), "succeeded": end.map { .bool($0) } ?? .null,
             ]
         }

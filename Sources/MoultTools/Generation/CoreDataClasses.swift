@@ -180,8 +180,7 @@ struct ManagedList {
                 "removeFrom\(title)(at indexes: IndexSet)",
                 ["for index in indexes.reversed() { \(own).remove(at: index) }"])
             add(
-                "replaceObjectIn\(title)AtIndex:withObject:",
-                "replace\(title)(at idx: \(int), with value: \(type))",
+                "replaceObjectIn\(title)AtIndex:withObject:", "replace\(title)(at idx: \(int), with value: \(type))",
                 ["\(list).removeObject(at: idx)", "\(list).insert(value, at: idx)"],
                 "replace\(title)(at idx: \(int), with value: \(moult))", ["\(own)[idx] = value"])
             add(

@@ -56,8 +56,7 @@ package struct GitRevision: Sendable, CustomStringConvertible {
     private static func noAncestor(_ name: String, _ git: Git, _ run: ProgramRun) throws -> MigrationError {
         let isShallow = try isShallow(git)
         return MigrationError(
-            .usage,
-            "\(name) and HEAD have no common ancestor here." + (isShallow ? " The clone is shallow." : ""),
+            .usage, "\(name) and HEAD have no common ancestor here." + (isShallow ? " The clone is shallow." : ""),
             place: git.root,
             remedy: isShallow ? wholeHistory : "Commit first, or name a revision that HEAD descends from.",
             cause: run.errorText.isEmpty ? nil : run.errorText)

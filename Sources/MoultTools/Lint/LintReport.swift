@@ -212,8 +212,7 @@ extension LintReport {
                 [
                     "tool": [
                         "driver": [
-                            "name": "moult lint", "version": .string(version),
-                            "rules": .array(rules.map(\.sarif)),
+                            "name": "moult lint", "version": .string(version), "rules": .array(rules.map(\.sarif)),
                         ]
                     ],
                     "columnKind": "unicodeCodePoints",

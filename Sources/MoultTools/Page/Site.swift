@@ -200,9 +200,8 @@ extension Site.Settings {
     package var document: JSONValue {
         [
             "store": .string(store), "models": JSONValue(models),
-            "order": order.map { .array($0.map { .string($0) }) } ?? .null,
-            "answers": JSONValue(answers), "rules": JSONValue(rules), "backups": JSONValue(backups),
-            "allowsChanges": .bool(allowsChanges),
+            "order": order.map { .array($0.map { .string($0) }) } ?? .null, "answers": JSONValue(answers),
+            "rules": JSONValue(rules), "backups": JSONValue(backups), "allowsChanges": .bool(allowsChanges),
         ]
     }
 

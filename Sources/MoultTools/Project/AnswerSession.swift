@@ -220,8 +220,7 @@ extension AnswerSession {
         [
             "format": 1, "recorded": JSONValue(recorded.count), "file": JSONValue(path),
             "questions": .array(questions.map(\.document)), "answers": .array(kept.list.map(\.document)),
-            "dropped": .array(dropped.map(\.document)),
-            "exclusive": .array(exclusive.map { JSONValue($0) }),
+            "dropped": .array(dropped.map(\.document)), "exclusive": .array(exclusive.map { JSONValue($0) }),
         ]
     }
 

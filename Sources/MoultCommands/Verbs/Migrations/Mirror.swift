@@ -28,8 +28,7 @@ extension Verb {
         var request = try invocation.request(.migrateInto(try invocation.required(place)))
         request.models = invocation.models
         let mirror = try MirroredStore.start(
-            request, invocation.project(console).context(for: request.store),
-            isCancelled: Interruption.heard)
+            request, invocation.project(console).context(for: request.store), isCancelled: Interruption.heard)
         console.say(mirror.warnings)
         return console.print(mirror.record.document) { _ in
             [

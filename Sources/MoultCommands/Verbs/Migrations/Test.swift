@@ -22,8 +22,7 @@ extension Verb {
         operands: [.store],
         options: [
             crash, kill, seconds, .model, .target, .answers, .mapping, .cloudKit, .experimental, .order, .rules, .fix,
-            .allowLargeQuarantine,
-            .acceptLosses,
+            .allowLargeQuarantine, .acceptLosses,
         ],
         examples: [
             "moult test --crash forum.sqlite --model Forum.xcdatamodeld --seconds 2",

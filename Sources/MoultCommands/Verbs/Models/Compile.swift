@@ -140,8 +140,7 @@ enum CompilerArguments {
         let rows = [
             ("--action ACTION", "compile (the default), or generate for the Swift classes that the model asks for."),
             ("--module NAME", "The Swift module of classes whose name begins with a dot."),
-            ("--dry-run", "List the files; write nothing."),
-            ("--no-warnings", "Print errors only."),
+            ("--dry-run", "List the files; write nothing."), ("--no-warnings", "Print errors only."),
             ("--no-inverse-relationship-warnings", "Accept relationships without an inverse."),
             ("--no-max-property-count-warnings", "Accept entities with very many properties."),
             ("--no-delete-rule-warnings", "Accept the delete rule No Action."),

@@ -36,9 +36,8 @@ extension Verb {
     }
 
     private static let verifyBackups = Verb(
-        "verify", "Check that backups still match their manifests.",
-        discussion: "Exits with 1 if one does not.", operands: [.store, name], options: [.backups],
-        examples: ["moult backup verify forum.sqlite"]
+        "verify", "Check that backups still match their manifests.", discussion: "Exits with 1 if one does not.",
+        operands: [.store, name], options: [.backups], examples: ["moult backup verify forum.sqlite"]
     ) { invocation, console in
         let found = try invocation.keeper().verifyBackups(named: invocation[name])
         console.print(found.document) { found.lines(style: $0) }
@@ -155,8 +154,7 @@ extension Verb {
 
     /// Runs a rollback and prints what it has done.
     static func restore(
-        _ invocation: Invocation, _ console: Console,
-        _ body: (StoreKeeper, MigrationObserver) throws -> RollbackReport
+        _ invocation: Invocation, _ console: Console, _ body: (StoreKeeper, MigrationObserver) throws -> RollbackReport
     ) throws -> ExitCode {
         let keeper = try invocation.keeper { try invocation.versionsIfKnown(console) }
         let report = try ProgressDisplay.during(console) { try body(keeper, $0) }

@@ -88,8 +88,7 @@ extension Verb {
             """,
         operands: [.store], options: [allowChanges, port, .model, .answers, .rules, .backups, .order],
         examples: [
-            "moult browse forum.sqlite",
-            "moult browse forum.sqlite --model Forum.xcdatamodeld --allow-changes",
+            "moult browse forum.sqlite", "moult browse forum.sqlite --model Forum.xcdatamodeld --allow-changes",
         ]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)

@@ -16,9 +16,8 @@ extension StoreLowering {
             else { return nil }
             let name = entry.name.quotedName
             return .init(
-                .fill, entry.name, reads: [content],
-                "INSERT INTO main.\(name) (\(name)) VALUES ('rebuild')", "Index the text of \(entry.name) again.",
-                rows: .unknown)
+                .fill, entry.name, reads: [content], "INSERT INTO main.\(name) (\(name)) VALUES ('rebuild')",
+                "Index the text of \(entry.name) again.", rows: .unknown)
         }
     }
 

@@ -46,8 +46,7 @@ extension StoreLowering {
             ]
         }
         return (
-            making,
-            asked.map { .dropTable($0.name, "Take the copy of \($0.table) away.") }
+            making, asked.map { .dropTable($0.name, "Take the copy of \($0.table) away.") }
         )
     }
 

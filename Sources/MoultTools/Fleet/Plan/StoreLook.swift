@@ -41,8 +41,7 @@ package final class StoreLook: Sendable {
         var entry = FleetEntry(
             number: 0, path: path, name: name, device: status.device, inode: status.inode,
             size: min(logs.reduce(status.size, &+), FleetEntry.most), counter: 0, uuid: "", version: "",
-            state: .unreadable, rows: 0,
-            estimate: 0, shard: 0, findings: [])
+            state: .unreadable, rows: 0, estimate: 0, shard: 0, findings: [])
         entry.estimate = FleetEstimate.seconds(bytes: entry.size)
         if header.count >= 28 { entry.counter = header[24..<28].reduce(0) { $0 << 8 | Int64($1) } }
         if status.links > 1 {

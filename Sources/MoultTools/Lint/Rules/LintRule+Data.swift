@@ -33,8 +33,7 @@ extension LintRule {
             onDevice: "The objects of the entity are gone after the update.",
             remedy: "Keep the entity while its objects are needed, or move them in a custom stage.",
             failing: LintExample(from: user + empty, to: empty),
-            corrected: LintExample(from: user + empty, to: user + empty),
-            check: .step(ChangeRules.entityRemoved)),
+            corrected: LintExample(from: user + empty, to: user + empty), check: .step(ChangeRules.entityRemoved)),
         LintRule(
             "DATA002", .warning, "Property removed",
             meaning: "An attribute or a relationship is removed. Its values are dropped in the migration.",

@@ -22,8 +22,7 @@ extension LintRule {
             onDevice: "With Core Data: the values of the old property are gone after the migration.",
             remedy: "Set the renaming identifier (`elementID`) to the old name, or answer that it is new.",
             failing: LintExample(
-                from: title,
-                to: post("<attribute name=\"headline\" optional=\"YES\" attributeType=\"String\"/>")),
+                from: title, to: post("<attribute name=\"headline\" optional=\"YES\" attributeType=\"String\"/>")),
             corrected: LintExample(from: title, to: headline), check: .step(InferRules.renames)),
         LintRule(
             "INFER002", .error, "Ambiguous renaming identifier",

@@ -58,9 +58,8 @@ extension LintRule {
         cloudKit(
             "SYNC003", "Required relationship with CloudKit",
             meaning: "CloudKit imports objects in any order, so a relationship may have no destination for a while.",
-            remedy: "Make the relationship optional.",
-            failing: authored("maxCount=\"1\" deletionRule=\"Nullify\""), corrected: authored,
-            SyncRules.requiredRelationships),
+            remedy: "Make the relationship optional.", failing: authored("maxCount=\"1\" deletionRule=\"Nullify\""),
+            corrected: authored, SyncRules.requiredRelationships),
         cloudKit(
             "SYNC004", "Relationship without an inverse with CloudKit",
             meaning: "Core Data mirrors a relationship by its inverse, so each relationship must have one.",

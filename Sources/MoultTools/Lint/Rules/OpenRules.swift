@@ -132,8 +132,7 @@ enum OpenRules {
             !subject.readerFindings.contains(where: { $0.code == "current-version-missing" })
         else { return nil }
         return LintMatch(
-            "", nil, nil,
-            "The bundle names no current version any more. In \(release.source) it was \(current).",
+            "", nil, nil, "The bundle names no current version any more. In \(release.source) it was \(current).",
             remedy: "Restore the file .xccurrentversion of the bundle, or choose the current version in Xcode again.")
     }
 
