@@ -114,9 +114,9 @@ public struct StoreInspection: Sendable, CustomStringConvertible {
         if !identifiers.isEmpty { facts.add("identifiers", identifiers.joined(separator: ", ")) }
         facts.add("framework", snapshot.metadata.framework.map(String.init) ?? "not given")
         facts.add("uuid", snapshot.metadata.uuid)
-        facts.add("file", "\(Quantity.bytes(Int(clamping: snapshot.file.size))), \(snapshot.file.journalMode.rawValue)")
+        facts.add("file", "\(Quantity.bytes(snapshot.file.size)), \(snapshot.file.journalMode.rawValue)")
         for (table, rows) in history.sorted(by: { $0.key < $1.key }) {
-            facts.add("history", "\(table): \(Quantity.count(Int(clamping: rows), "row"))")
+            facts.add("history", "\(table): \(Quantity.count(rows, "row"))")
         }
         if !snapshot.cloudKitTables.isEmpty {
             facts.add("CloudKit", Quantity.count(snapshot.cloudKitTables.count, "table"))
@@ -125,7 +125,7 @@ public struct StoreInspection: Sendable, CustomStringConvertible {
             facts.add("metadata", withValues ? "\(key) = \(value.document.compact)" : key)
         }
         var entities = TextTable([.left("entity"), .right("rows")])
-        for (name, rows) in counts { entities.add(name, rows.map { Quantity.count(Int(clamping: $0)) } ?? "?") }
+        for (name, rows) in counts { entities.add(name, rows.map { Quantity.count($0) } ?? "?") }
         return facts.lines(style: style) + [""] + entities.lines(style: style)
             + findings.filter { $0.severity > .note }.flatMap { $0.lines(style: style) }
     }

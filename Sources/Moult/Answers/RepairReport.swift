@@ -61,7 +61,7 @@ extension RepairReport {
         var lines = outcome.backup.map { ["The old store is kept as the backup \($0.name)."] } ?? []
         if let files = faults.first(where: { $0.rule == .externalFiles }) {
             lines.append(
-                "\(Quantity.count(files.count, "file")), \(Quantity.bytes(Int(clamping: files.bytes))): "
+                "\(Quantity.count(files.count, "file")), \(Quantity.bytes(files.bytes)): "
                     + "external-files/\(outcome.run) in the store's .moult folder. Remove what nobody needs.")
         }
         lines += outcome.removals

@@ -223,7 +223,7 @@ extension StorePlan {
         let stops = stopsAtEachVersion ? ", each version a commit of its own" : ""
         var lines = [
             style.bold(versionNames.map(\.printable).joined(separator: " → ")),
-            "\(Quantity.count(total, "row")), \(Quantity.bytes(Int(clamping: bytes))), \(passes)\(stops).",
+            "\(Quantity.count(total, "row")), \(Quantity.bytes(bytes)), \(passes)\(stops).",
         ]
         for edge in edges { lines += [""] + edge.lines(style: style) }
         let changed = tables.filter { $0.way != TableWay.Kind.unchanged.rawValue }

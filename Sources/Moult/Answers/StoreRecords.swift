@@ -34,8 +34,7 @@ package struct BackupListing: Sendable {
         for backup in backups {
             table.add(
                 backup.name, backup.version, backup.manifest.createdAt.iso8601, backup.reason ?? "",
-                Quantity.bytes(Int(clamping: backup.bytes)), Quantity.count(Int(clamping: backup.rowCount)),
-                Path.folder(of: backup.folder))
+                Quantity.bytes(backup.bytes), Quantity.count(backup.rowCount), Path.folder(of: backup.folder))
         }
         return table.lines(style: style) + others
     }
@@ -121,7 +120,7 @@ package struct RunListing: Sendable {
         for run in runs {
             table.add(
                 run.startTime, run.operation.verb, run.from, run.to, run.result.rawValue,
-                Quantity.count(Int(clamping: run.rows)), Quantity.duration(run.seconds), run.backup ?? "")
+                Quantity.count(run.rows), Quantity.duration(run.seconds), run.backup ?? "")
         }
         let losses = runs.flatMap { run in
             run.losses.map { "\(style.red("!")) \(run.startTime) \($0.sentence.printable)" }

@@ -77,7 +77,7 @@ extension RuleFinding {
         if let obstacle { return ["\(style.cyan("note")) [\(rule.printable)] not checked: \(obstacle)"] }
         guard isBroken else { return [] }
         let word = severity == .error ? style.red("error") : style.yellow("warning")
-        let number = Quantity.count(Int(clamping: count))
+        let number = Quantity.count(count)
         return ["\(word) [\(rule.printable)] \(entityName.printable): \(number) × \(sentence.printable)"]
             + examples.map(\.line) + (count > Int64(examples.count) && !examples.isEmpty ? ["  …"] : [])
     }
@@ -109,7 +109,7 @@ extension RuleFixOutcome {
     package func lines(style: TextStyle, isRehearsed: Bool) -> [String] {
         let parts = [
             (changed, "changed"), (deleted, "deleted"), (quarantined, "quarantined"), (inserted, "made"),
-        ].filter { $0.0 > 0 }.map { "\(Quantity.count(Int(clamping: $0.0), "object")) \($0.1)" }
+        ].filter { $0.0 > 0 }.map { "\(Quantity.count($0.0, "object")) \($0.1)" }
         guard !parts.isEmpty else { return [] }
         let verb = isRehearsed ? "would be" : "fixed:"
         let total = changed + deleted + quarantined

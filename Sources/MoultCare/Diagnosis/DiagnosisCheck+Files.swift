@@ -41,8 +41,8 @@ extension DiagnosisCheck {
             findings.append(
                 site.finding(
                     "large-wal", .warning, place: site.path + "-wal",
-                    "The -wal has \(Quantity.bytes(Int(clamping: sizes[1]))), the store "
-                        + "\(Quantity.bytes(Int(clamping: sizes[0]))): a reader that never ends prevents it from being "
+                    "The -wal has \(Quantity.bytes(sizes[1])), the store "
+                        + "\(Quantity.bytes(sizes[0])): a reader that never ends prevents it from being "
                         + "written back, and every read is slow.", "Close every app that has the store open."))
         }
         let journal = site.path + "-journal"

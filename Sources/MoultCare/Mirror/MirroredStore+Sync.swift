@@ -59,8 +59,7 @@ extension MirroredStore {
         try bringFiles(of: step, route)
         let changes = try write(step, route, mark)
         noteSeen(route.replica)
-        return MirrorSync(
-            means: step.means, changes: changes, reason: reason, seconds: system.seconds(since: start))
+        return MirrorSync(means: step.means, changes: changes, reason: reason, seconds: system.seconds(since: start))
     }
 
     func snapshot(of path: String) throws -> StoreSnapshot {

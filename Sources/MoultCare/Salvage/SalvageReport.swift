@@ -192,7 +192,7 @@ extension SalvageReport {
                     + "\(Quantity.count(pages.free)) free\(damaged)\(missing)."
             ]
             + (aside.map { ["What has no place is kept in \($0.printable)."] } ?? []) + [
-                "\(verdict): \(Quantity.count(Int(clamping: rows), "row")) of version \(version.printable) in "
+                "\(verdict): \(Quantity.count(rows, "row")) of version \(version.printable) in "
                     + "\(store.printable). The damaged store is unchanged.",
                 String(advice: "Next: \(.repair, with: [.store(store)] + model + [.dryRun])"),
             ]
@@ -243,7 +243,7 @@ extension SalvageReport.MissingData {
 
 extension SalvageReport.Unplaced {
     fileprivate var sentence: String {
-        let rows = Quantity.count(Int(clamping: rows), "row")
+        let rows = Quantity.count(rows, "row")
         let (table, detail) = (table.printable, (detail ?? "").printable)
         return switch reason {
         case .table: "\(table): the version has no such table; \(rows)."

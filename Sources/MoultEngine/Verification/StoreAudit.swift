@@ -120,7 +120,7 @@ package struct StoreAudit: Sendable {
         return [
             Finding(
                 code: unnamedFilesCode, severity: .note, place: external.folder,
-                message: "\(files) named by no row: \(Quantity.bytes(Int(clamping: unnamed.bytes))).",
+                message: "\(files) named by no row: \(Quantity.bytes(unnamed.bytes)).",
                 remedy:
                     "\(.repair, .only(["external-files"])) moves them away, into the store's .moult folder. Nothing is "
                     + "deleted.")

@@ -97,8 +97,7 @@ extension SourceCheck {
                 relationship, "The inverse \(name) of \(place) is not a relationship of \(destination).", .reference)
         }
         guard let back = inverse.text(.inverseName), back != relationship.name else { return }
-        fail(
-            relationship, "\(place) names \(destination).\(name) as its inverse, which names \(back) as its own.")
+        fail(relationship, "\(place) names \(destination).\(name) as its inverse, which names \(back) as its own.")
     }
 
     // MARK: Fetch requests

@@ -172,7 +172,7 @@ package struct FixtureReport: ToolAnswer {
     package func lines(style: TextStyle) -> [String] {
         fixtures.map { fixture in
             "\(fixture.isKept ? "Kept" : "Made") \(fixture.path.printable), "
-                + "\(Quantity.bytes(Int(clamping: fixture.size)))."
+                + "\(Quantity.bytes(fixture.size))."
         }
     }
 }

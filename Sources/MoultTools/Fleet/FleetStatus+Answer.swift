@@ -138,7 +138,7 @@ extension FleetStatus {
         let slowRows = slowest.map { result in
             [
                 result.path, Quantity.duration(result.seconds), result.state.rawValue,
-                Quantity.bytes(Int(clamping: result.memory)), result.host,
+                Quantity.bytes(result.memory), result.host,
             ]
         }
         let shardRows = shards.prefix(1_000).map { shard in

@@ -194,9 +194,7 @@ package struct SlurmJobs {
         fileprivate let scripts: [(name: String, text: String)]
 
         package var document: JSONValue {
-            [
-                "format": 1, "jobs": .array(scripts.map { ["name": .string($0.name), "script": .string($0.text)] }),
-            ]
+            ["format": 1, "jobs": .array(scripts.map { ["name": .string($0.name), "script": .string($0.text)] })]
         }
 
         package func lines(style: TextStyle) -> [String] {

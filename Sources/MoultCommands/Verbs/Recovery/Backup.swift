@@ -23,7 +23,7 @@ extension Verb {
         let keeper = try invocation.keeper { try invocation.versionsIfKnown(console) }
         let backup = try ProgressDisplay.during(console) { try keeper.backUp($0) }
         return console.print(["format": 1, "backup": backup.document]) { _ in
-            ["\(backup.name): \(Quantity.bytes(Int(clamping: backup.bytes))), verified."]
+            ["\(backup.name): \(Quantity.bytes(backup.bytes)), verified."]
         }
     }
 

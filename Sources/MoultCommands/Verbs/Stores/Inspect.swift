@@ -87,9 +87,7 @@ extension Verb {
             left as it was.
             """,
         operands: [.store], options: [allowChanges, port, .model, .answers, .rules, .backups, .order],
-        examples: [
-            "moult browse forum.sqlite", "moult browse forum.sqlite --model Forum.xcdatamodeld --allow-changes",
-        ]
+        examples: ["moult browse forum.sqlite", "moult browse forum.sqlite --model Forum.xcdatamodeld --allow-changes"]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
         // What stands in the way is said here, and not in the browser.

@@ -45,9 +45,7 @@ extension StoreLowering {
                     "Sort the pairs of \(place.table) by \(place.column).", rows: .unknown),
             ]
         }
-        return (
-            making, asked.map { .dropTable($0.name, "Take the copy of \($0.table) away.") }
-        )
+        return (making, asked.map { .dropTable($0.name, "Take the copy of \($0.table) away.") })
     }
 
     /// By table, the first column of each index of all its rows.

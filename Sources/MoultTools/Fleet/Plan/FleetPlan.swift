@@ -280,9 +280,8 @@ extension FleetPlan.Summary {
         ])
         for group in groups {
             table.add(
-                group.state.rawValue, group.version, Quantity.count(group.stores),
-                Quantity.bytes(Int(clamping: group.bytes)), Quantity.count(group.rows),
-                Quantity.duration(group.estimate))
+                group.state.rawValue, group.version, Quantity.count(group.stores), Quantity.bytes(group.bytes),
+                Quantity.count(group.rows), Quantity.duration(group.estimate))
         }
         var lines = [
             "\(Quantity.count(stores, "store")) among \(Quantity.count(files, "file")), in "
