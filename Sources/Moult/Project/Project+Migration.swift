@@ -106,9 +106,7 @@ extension Project {
         }
         return StoreTask(log: log) { try body($0, log) }
     }
-}
 
-extension Project {
     /// Says which version a store is of, and how far it is behind. The store is not changed.
     ///
     /// - Parameters:

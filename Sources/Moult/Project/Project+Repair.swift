@@ -60,9 +60,7 @@ extension Project {
             try keeper(of: store, options).repair(rules, isRehearsal: isRehearsal, observer)
         }
     }
-}
 
-extension Project {
     /// The objects that runs took out of a store, oldest first. The store may be gone.
     ///
     /// - Parameters:

@@ -139,11 +139,9 @@ extension StoreKeeper {
         if let error = backup.error { throw error }
         return try migrator.rollback(store, to: backup, currentVersion: knownVersionName(of: store), observer)
     }
-}
 
-// MARK: - Records
+    // MARK: - Records
 
-extension StoreKeeper {
     /// Recovers what a run left whose process died.
     package func recover() throws -> RecoveryReport {
         let migrator = migrator
@@ -174,9 +172,7 @@ extension StoreKeeper {
         let quarantine = try migrator.quarantine(of: store)
         return try number.map { try quarantine.entry($0) } ?? quarantine.newest()
     }
-}
 
-extension StoreKeeper {
     /// Restores objects from the quarantine, where they fit the version that the store has now.
     package func restore(
         quarantined objects: QuarantineSelection, isRehearsal: Bool, _ observer: MigrationObserver = .none

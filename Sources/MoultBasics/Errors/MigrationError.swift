@@ -221,9 +221,7 @@ extension MigrationError {
             self = code
         }
     }
-}
 
-extension MigrationError {
     /// The error of a copy that does not hold what was copied: a disk, a cable or the memory has changed it.
     ///
     /// - Parameter page: the first page of a database that differs.

@@ -63,11 +63,9 @@ extension JSONValue {
         guard case .object(let members) = self else { return nil }
         return members
     }
-}
 
-// MARK: - Making a value
+    // MARK: - Making a value
 
-extension JSONValue {
     /// A string, or null.
     package init(_ text: String?) { self = text.map(JSONValue.string) ?? .null }
 

@@ -44,9 +44,7 @@ private enum NaturalChunk: Comparable {
 extension String {
     /// Core Data sorts names by their UTF-8 bytes, which is not Swift's order for every character.
     package func precedesInByteOrder(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
-}
 
-extension String {
     /// The entity and the property of `Entity.property`; no property of `Entity`.
     package var entityAndProperty: (entity: String, property: String?) {
         let parts = split(separator: ".", maxSplits: 1).map(String.init)

@@ -54,11 +54,9 @@ extension MirrorRecord {
             "losses": JSONValue(losses),
         ]
     }
-}
 
-// MARK: - On the disk
+    // MARK: - On the disk
 
-extension MirrorRecord {
     /// - Returns: nil if the store has no mirror.
     /// - Throws: `metadataInvalid` if the record cannot be read.
     package static func read(_ sidecar: Sidecar, _ system: any System) throws -> MirrorRecord? {

@@ -81,11 +81,9 @@ extension MirroredStore {
         unmarked.entries[MirrorMark.key] = nil
         try connection.transaction { try unmarked.write(to: connection) }
     }
-}
 
-// MARK: - Turning round
+    // MARK: - Turning round
 
-extension MirroredStore {
     /// Returns the reasons why nothing could be undone; empty where it can.
     private func obstacles(to back: MirrorReversal?, of route: MirrorRoute) throws -> [String] {
         if let obstacle = try script(of: route, over: snapshot(of: store)).1 { return [obstacle] }

@@ -72,11 +72,9 @@ extension MirroredStore {
     func diverged(_ message: String, _ place: String, _ remedy: Remedy) -> MigrationError {
         MigrationError(.mirrorDiverged, message, place: place, remedy: remedy)
     }
-}
 
-// MARK: - How a file was left
+    // MARK: - How a file was left
 
-extension MirroredStore {
     /// Notes sizes and times of the files of the store that follows. It only saves work, so it may fail: where it is
     /// missing, or tells of another file, the rows are asked.
     func noteSeen(_ path: String) {
@@ -101,9 +99,7 @@ extension MirroredStore {
                 ])
             })
     }
-}
 
-extension MirroredStore {
     /// Copies a store that apps may write to, as it is at one moment, with its files of external data.
     ///
     /// - Parameter external: the store next to which these files lie.

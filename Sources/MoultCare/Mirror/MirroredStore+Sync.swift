@@ -79,9 +79,7 @@ extension MirroredStore {
             to: StoreLayout(actual: replica, model: route.to.model), catalogue: snapshot.catalogue)
         return script.obstacle.map { (nil, $0) } ?? (script, nil)
     }
-}
 
-extension MirroredStore {
     /// A value that the other version requires and that the new rows lack, as an error; nil if there is none.
     func missingValue(in step: MirrorStep, _ route: MirrorRoute) throws -> MigrationError? {
         let layout = try StoreLayout(actual: snapshot(of: route.replica), model: route.to.model)
@@ -188,9 +186,7 @@ extension MirroredStore {
                 (root: Int($0.integer(0)), highest: $0.integer(1))
             }, external: [ExternalStorage(store: path), ExternalStorage(store: route.primary)])
     }
-}
 
-extension MirroredStore {
     /// The rows, the metadata and the mark in one transaction.
     func write(_ step: MirrorStep, _ route: MirrorRoute, _ mark: MirrorMark) throws -> MirrorChanges {
         let connection = try Connection(route.replica, mode: .readWrite, busyTimeout: Self.patience, isProven: true)

@@ -106,11 +106,9 @@ extension MirroredStore {
             .cancelled, "The work on the mirror was cancelled. Both stores are unchanged.", place: store,
             remedy: "Run the command again when you want it done.")
     }
-}
 
-// MARK: - The way
+    // MARK: - The way
 
-extension MirroredStore {
     private var registered: [RegisteredStage] {
         get throws { context.registered + (try context.registry.stages(in: context.versions)) }
     }

@@ -138,11 +138,9 @@ extension SalvageReport {
                 + "(\(others.joined(separator: ", ")))."
         }
     }
-}
 
-// MARK: - JSON and text
+    // MARK: - JSON and text
 
-extension SalvageReport {
     package var document: JSONValue {
         [
             "format": 1, "store": .string(store), "version": .string(version), "versionBy": .string(evidence.word),

@@ -110,9 +110,7 @@ extension Invocation {
         registry.acceptedLosses.formUnion(AcceptedLosses(configuration?.acceptedLosses ?? []))
         return registry
     }
-}
 
-extension Invocation {
     /// The keeper of a store: its backups, records, checks and repairs.
     ///
     /// - Parameters:

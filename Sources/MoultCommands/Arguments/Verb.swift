@@ -77,9 +77,7 @@ extension Verb {
         for (name, help) in rows { table.add("  " + name, help) }
         return ["", style.bold(title + ":")] + table.lines(style: style)
     }
-}
 
-extension Verb {
     /// Every verb, in the order in which help lists them: to look, to decide, to change, to be safe.
     package static let all: [Verb] = [
         status, inspect, browse, dump, diagram, views, query, exportStore, anonymise, importObjects, hash, ddl, create,

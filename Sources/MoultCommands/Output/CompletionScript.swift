@@ -60,11 +60,9 @@ extension CompletionScript {
     private static func candidates(_ completion: Option.Completion) -> String {
         if case .words(let words) = completion { words.joined(separator: " ") } else { "" }
     }
-}
 
-// MARK: - zsh
+    // MARK: - zsh
 
-extension CompletionScript {
     @Sendable private static func zsh(_ verbs: [Verb], for program: String) -> [String] {
         let name = function(program)
         return ["#compdef \(program)", "\(name)() {", "    local -a verbs"]
@@ -110,11 +108,9 @@ extension CompletionScript {
         case .words(let words): "(\(words.joined(separator: " ")))"
         }
     }
-}
 
-// MARK: - fish
+    // MARK: - fish
 
-extension CompletionScript {
     @Sendable private static func fish(_ verbs: [Verb], for program: String) -> [String] {
         let first = verbs.map { verb in
             "complete -c \(quoted(program)) -n __fish_use_subcommand -f -a \(verb.name) -d \(quoted(verb.summary))"

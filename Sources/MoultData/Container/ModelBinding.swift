@@ -136,9 +136,7 @@ extension Schema.PropertyMetadata {
         case .toMany: nil
         }
     }
-}
 
-extension Schema.PropertyMetadata {
     /// When a row lacks a value, as far as its being NULL says it; nil if that says nothing.
     fileprivate var emptiness: StoredPredicate? {
         guard case .attribute(let attribute) = shape, attribute.type == .composite else {

@@ -156,9 +156,7 @@ extension ModelContainer {
         case .unfinished(let fraction, let startedOver): .unfinished(fraction: fraction, startedOver: startedOver)
         }
     }
-}
 
-extension ModelContainer {
     /// Opens a store with the newest version of a plan: makes it, or migrates it, and says how that goes.
     ///
     /// - Parameters:
@@ -200,11 +198,9 @@ extension ModelContainer {
     private static func newest(of plan: any SchemaMigrationPlan.Type) -> Schema {
         plan.schemas.last.map { Schema(versionedSchema: $0) } ?? Schema([])
     }
-}
 
-// MARK: - Told less
+    // MARK: - Told less
 
-extension ModelContainer {
     /// The same, told only the part that is done, 0 to 1, and what has just been done, in one sentence.
     public static func makeContainer(
         migrationPlan plan: any SchemaMigrationPlan.Type, url: URL? = nil, isCloudKitEnabled: Bool = false,

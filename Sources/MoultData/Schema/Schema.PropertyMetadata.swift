@@ -151,9 +151,7 @@ extension Schema {
         case binary([AnyKeyPath])
         case rtree([AnyKeyPath])
     }
-}
 
-extension Schema {
     /// The kinds of indexes of a model.
     public enum Index<Model: PersistentModel> {
         /// One index: its kind, and the key paths of its properties.

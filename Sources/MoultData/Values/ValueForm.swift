@@ -97,9 +97,7 @@ extension ValueForm {
                     isOptional: field.type is any NilTest.Type)
             })
     }
-}
 
-extension ValueForm {
     /// The columns of a composite attribute, by their paths in it, each with its own form.
     var leaves: [(path: String, form: ValueForm)] {
         switch self {
@@ -117,9 +115,7 @@ extension ValueForm {
 
     /// The paths of ``leaves``.
     var columns: [String] { leaves.map(\.path) }
-}
 
-extension ValueForm {
     /// The types of the elements of two arrays, or of the values of two dictionaries; nil for any other pair.
     static func elements(of type: Any.Type, _ other: Any.Type) -> (Any.Type, Any.Type)? {
         if let array = type as? any AnyArray.Type, let other = other as? any AnyArray.Type {

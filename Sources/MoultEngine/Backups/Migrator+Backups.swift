@@ -94,9 +94,7 @@ extension Migrator {
     private func externalFiles(_ support: String) throws -> Set<String> {
         try system.exists(support) ? Set(system.files(below: support)) : []
     }
-}
 
-extension Migrator {
     /// Makes and verifies a backup of a store that is open, in this process or another: SQLite copies it next to those
     /// who read, and those who write wait in the meantime. Only connections touch the file, so that no locks are
     /// lost.

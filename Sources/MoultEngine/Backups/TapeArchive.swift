@@ -184,9 +184,7 @@ extension TapeArchive {
             guard self.size >= 0 else { throw TapeArchive.invalid("a header is damaged.", path) }
         }
     }
-}
 
-extension TapeArchive {
     /// Writes an archive file by file, under a temporary name until ``finish()``.
     package struct Writer {
         private let path: String

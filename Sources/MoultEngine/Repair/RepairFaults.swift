@@ -214,11 +214,9 @@ extension RepairFaults {
         }
         return [changes] + texts
     }
-}
 
-// MARK: - Objects
+    // MARK: - Objects
 
-extension RepairFaults {
     private func strangers(_ table: EntityTable) -> RepairFault {
         let numbers = layout.numbers(inTable: table.name)
         let entities = numbers.compactMap(layout.entityName(number:)).sorted { $0.precedesInByteOrder($1) }

@@ -111,9 +111,7 @@ extension SchemaRepairVerifier.Column {
         case .unknown: return
         }
     }
-}
 
-extension SchemaRepairVerifier.Column {
     fileprivate init(_ gap: HistoryGaps.Column) {
         self.init(
             table: gap.table.name, name: gap.column.name, type: gap.column.declaredType, numbers: [gap.table.number],

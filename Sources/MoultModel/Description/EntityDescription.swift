@@ -98,9 +98,7 @@ extension EntityDescription {
             superentityName: superentityName)
         self.properties = properties
     }
-}
 
-extension EntityDescription {
     /// The same entity, whatever order its properties were given in, with defaults of the attributes' own types.
     var inNameOrder: EntityDescription {
         var entity = self

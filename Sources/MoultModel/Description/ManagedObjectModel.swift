@@ -159,11 +159,9 @@ extension ManagedObjectModel {
 
     /// The entity itself and those above it, nearest first.
     public func lineage(of entity: EntityDescription) -> [EntityDescription] { [entity] + superentities(of: entity) }
-}
 
-// MARK: - Relationships
+    // MARK: - Relationships
 
-extension ManagedObjectModel {
     /// The relationship at the other end, or nil if there is none.
     public func inverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
         guard let name = relationship.inverseName, let destination = entity(relationship.destinationEntityName) else {
@@ -182,11 +180,9 @@ extension ManagedObjectModel {
     public func entities(inConfiguration name: String) -> [EntityDescription]? {
         configurations.first { $0.name == name }.map { $0.entityNames.compactMap(self.entity) }
     }
-}
 
-// MARK: - Invariants
+    // MARK: - Invariants
 
-extension ManagedObjectModel {
     private func checkInvariants() throws {
         if let twice = firstRepeated(entities.map(\.name)) {
             throw MigrationError.modelInvalid(

@@ -101,9 +101,7 @@ extension ModelChange {
         case fetchRequest = "fetch-request-changed"
         case versionIdentifiers = "version-identifiers-changed"
     }
-}
 
-extension ModelChange {
     /// One plain sentence that says what changes.
     package var sentence: String {
         let subject = entity == nil ? kind.noun : place

@@ -105,9 +105,7 @@ extension ModelLock {
         let folder = path.parentFolder
         return folder == "/" ? "" : folder
     }
-}
 
-extension ModelLock {
     /// Returns the findings about what has happened to the released versions of a model since they were locked.
     ///
     /// - `released-version-changed` (error): its hashes are others, so that stores of it are no longer recognised.
@@ -179,9 +177,7 @@ extension ModelLock {
     private static func list(_ names: [String], _ what: String) -> String? {
         names.isEmpty ? nil : "\(names.sorted { $0.precedesInByteOrder($1) }.joined(separator: ", ")) \(what)"
     }
-}
 
-extension ModelLock {
     private static let format = 1
 
     /// The file's text: the same for equal locks, with one line for each entity, so that it merges well.

@@ -198,9 +198,7 @@ extension ModelFault {
         guard place.hasPrefix(file + ":") else { return 1 }
         return Int(place.dropFirst(file.count + 1).prefix(while: \.isNumber)) ?? 1
     }
-}
 
-extension ModelFault {
     /// The errors for which a model source is not compiled, by line; empty for a file that is no such source.
     package static func errors(inSource file: String) -> [ModelFault] {
         guard let bytes = try? ModelFolder.bytes(at: file), let root = try? ModelElement(rootOf: bytes, file: file)

@@ -128,9 +128,7 @@ extension Object {
             kind.context?.changed.append(self)
         }
     }
-}
 
-extension Object {
     /// The destination of a to-one relationship, a fault until a value of it is asked for.
     package func toOne(_ name: String) throws -> Object? {
         try kind.lock.withLock {

@@ -48,11 +48,9 @@ extension MigrationManager {
         }
         if !isKnown { associated.append((mapping.position, source, destination)) }
     }
-}
 
-// MARK: - The end of a call
+    // MARK: - The end of a call
 
-extension MigrationManager {
     /// Writes what a policy has made of a source object, and counts what became of it.
     func finish(_ source: SourceObject, _ mapping: RunningMapping) throws {
         var isPutAside = false
@@ -167,11 +165,9 @@ extension MigrationManager {
         quarantineWriter = writer
         try writer.add([source.objectID], of: sources.store, reason: reason, by: mapping.policyName)
     }
-}
 
-// MARK: - Writing
+    // MARK: - Writing
 
-extension MigrationManager {
     /// Inserts the rows of new objects.
     func writeCreated(_ mapping: RunningMapping?) throws {
         guard !created.isEmpty else { return }

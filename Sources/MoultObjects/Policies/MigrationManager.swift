@@ -188,11 +188,9 @@ extension MigrationManager {
     func sourceID(_ entityName: String, _ key: Int64) -> ObjectID { sources.id(entityName, key) }
 
     func destinationID(_ entityName: String, _ key: Int64) -> ObjectID { destinationStore.id(entityName, key: key) }
-}
 
-// MARK: - Faults
+    // MARK: - Faults
 
-extension MigrationManager {
     func note(_ message: String, _ object: SourceObject, property: String?, isData: Bool = false) {
         guard fault == nil else { return }
         fault = PolicyFault(
@@ -230,9 +228,7 @@ extension MigrationManager {
         if isPutAside, noted.isData { return }
         throw noted
     }
-}
 
-extension MigrationManager {
     /// Counts something that the policy has done by itself, such as `count("avatar dropped")`: the migration's report
     /// says how often, so that nothing leaves silently.
     public func count(_ what: String) { current?.counts.count(what) }

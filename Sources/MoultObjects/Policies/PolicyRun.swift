@@ -245,11 +245,9 @@ extension PolicyRun {
     static let cancelled = MigrationError(
         .cancelled, "The migration was cancelled while policies ran. The store is unchanged.",
         remedy: "Run the command again when you want it done.")
-}
 
-// MARK: - What a mapping's expressions say
+    // MARK: - What a mapping's expressions say
 
-extension PolicyRun {
     /// Looks up everything that the mapping's rows need, once.
     private func prepare(_ mapping: RunningMapping, from name: String, _ manager: MigrationManager) throws {
         var expressions: [Expression] = []

@@ -135,11 +135,9 @@ extension SourceObject {
         manager.note("\(name) was read as \(wanted); it is \(value.kindPhrase).", self, property: name)
         return nil
     }
-}
 
-// MARK: - Relationships
+    // MARK: - Relationships
 
-extension SourceObject {
     /// The destination of a to-one relationship; nil if it has none.
     public func object(_ relationship: String) -> SourceObject? { objects(relationship).first }
 
@@ -157,11 +155,9 @@ extension SourceObject {
             try manager.sources.destinations(of: relationship, self, isInBatch: reader != nil && !hasLeftReader)
         } ?? []
     }
-}
 
-// MARK: - Values
+    // MARK: - Values
 
-extension SourceObject {
     private func position(of name: String) -> Int? {
         if let position = shape.position(of: name) { return position }
         manager.note("\(entityName) has no property \(name) in the source's version.", self, property: name)

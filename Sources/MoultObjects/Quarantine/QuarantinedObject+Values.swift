@@ -27,9 +27,7 @@ extension QuarantinedObject {
             return (member.key, value)
         }
     }
-}
 
-extension QuarantinedObject {
     private func document() throws -> JSONValue {
         try JSONValue(parsing: Array(object.utf8), place: "\(entity) \(key) in the quarantine", code: .metadataInvalid)
     }

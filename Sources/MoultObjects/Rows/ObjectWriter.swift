@@ -127,9 +127,7 @@ extension ObjectWriter {
         let names = values.keys.sorted { $0.precedesInByteOrder($1) }
         return try inserter(entity, names).insert(names.map { values[$0] ?? .attribute(nil) }, key: key)
     }
-}
 
-extension ObjectWriter {
     /// Makes `destinations` destinations of a relationship of `object`, in their order, behind those it has.
     ///
     /// Both ends are written: the inverse of a to-one, the row of a join table, the place in an ordered list.

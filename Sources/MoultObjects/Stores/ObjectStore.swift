@@ -210,11 +210,9 @@ extension ObjectStore {
 
     /// The entity that a number of `Z_ENT` stands for.
     func entityName(_ number: Int64) -> String? { entityNames[number] }
-}
 
-// MARK: - Statements that are kept
+    // MARK: - Statements that are kept
 
-extension ObjectStore {
     /// The uniqueness constraints of the table of a root entity.
     func uniqueColumns(of root: String) -> [UniqueColumns] {
         if let known = constraints[root] { return known }
@@ -253,9 +251,7 @@ extension ObjectStore {
         lastUpdater = (shape, updater)
         return updater
     }
-}
 
-extension ObjectStore {
     /// Reads the present metadata of the store, with what applications keep there.
     package func metadata() throws -> StoreMetadata { try reading { try StoreMetadata(from: connection) } }
 
@@ -279,9 +275,7 @@ extension ObjectStore {
             return result
         }
     }
-}
 
-extension ObjectStore {
     /// - Parameters: a pragma and a value, both plain words or numbers.
     package func setPragma(_ name: String, _ value: String) throws {
         try connection.execute("PRAGMA \(name) = \(value)")

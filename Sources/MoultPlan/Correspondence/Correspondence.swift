@@ -175,9 +175,7 @@ extension Correspondence {
         else { return nil }
         return old
     }
-}
 
-extension Correspondence {
     /// Creates the correspondence between the entities and properties of any two versions, through every version
     /// between them, so that a chain of renames is one rename. The direction may be from a later version to an earlier
     /// one.

@@ -226,11 +226,9 @@ extension Differ {
                     kind, entity: entity, member: member, old: was, new: becomes, isHashed: hashed.contains(member)))
         }
     }
-}
 
-// MARK: - The model as a whole
+    // MARK: - The model as a whole
 
-extension Differ {
     mutating func compareModels() {
         let (old, new) = (correspondence.source.model, correspondence.destination.model)
         compareConfigurations(old, new)

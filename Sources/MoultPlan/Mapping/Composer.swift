@@ -109,11 +109,9 @@ extension Composer {
             return .apart("\(entity).\(name) uses what \(middleName) derived in the intermediate version")
         }
     }
-}
 
-// MARK: - Relationships
+    // MARK: - Relationships
 
-extension Composer {
     private func compose(
         _ next: RelationshipSource, for name: String, of entity: String, after before: ResolvedEntityMapping?
     ) -> Joint<RelationshipSource> {

@@ -127,9 +127,7 @@ extension ResolvedMapping {
         }
         return Set(source.entities.filter { roots.contains(source.root(of: $0).name) }.map(\.name))
     }
-}
 
-extension ResolvedMapping {
     /// The mapping as a person reads it, a line for each entity and property; equal mappings have equal text.
     package var lines: [String] { entityMappings.flatMap(\.lines) }
 }
@@ -227,9 +225,7 @@ extension ResolvedMapping {
         }
         return mappings
     }
-}
 
-extension ResolvedMapping {
     /// The reverse mapping; nil if this mapping does more than keep, rename, add and remove.
     ///
     /// The reverse mapping cannot restore what this one removes: it starts with its default value, or empty.

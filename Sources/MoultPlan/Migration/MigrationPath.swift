@@ -77,9 +77,7 @@ extension ModelVersions {
             place: versions[from].name,
             remedy: "Use the program that knows \(versions[from].name), or restore a backup of \(versions[to].name).")
     }
-}
 
-extension ModelVersions {
     /// The versions as a store goes through them, the positions that it starts and ends at, and what it holds at the end.
     struct StoreWay {
         var versions: ModelVersions

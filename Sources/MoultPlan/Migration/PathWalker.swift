@@ -61,9 +61,7 @@ extension PathWalker {
         }
         return steps
     }
-}
 
-extension PathWalker {
     mutating func edges(from: Int, to: Int, registered: [RegisteredStage]) throws(MigrationError) -> [MigrationEdge] {
         var history = try history(upTo: from)
         var edges: [MigrationEdge] = []
@@ -125,11 +123,9 @@ extension PathWalker {
         return inferred.mapping.map { .inferred($0) }
             ?? .open(questions: inferred.questions, refusals: inferred.refusals)
     }
-}
 
-// MARK: - Passes
+    // MARK: - Passes
 
-extension PathWalker {
     mutating func passes(
         over edges: [MigrationEdge], from: Int, stops: Bool = false
     ) throws(MigrationError) -> [MigrationPass] {

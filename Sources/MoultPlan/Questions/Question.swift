@@ -156,11 +156,9 @@ extension QuestionList {
                 candidates: candidates)
         }
     }
-}
 
-// MARK: - Properties
+    // MARK: - Properties
 
-extension QuestionList {
     mutating func askAboutProperties(
         of entities: [String], ambiguities: [String: [String: [String]]], in correspondence: Correspondence
     ) {

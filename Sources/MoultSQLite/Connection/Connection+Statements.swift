@@ -74,11 +74,9 @@ extension Connection {
     }
 
     package static var version: String { String(cString: sqlite3_libversion()) }
-}
 
-// MARK: - Settings
+    // MARK: - Settings
 
-extension Connection {
     /// Whether the last connection to close leaves the WAL as it is instead of writing it back into the database.
     package func keepWALOnClose(_ isKept: Bool) throws {
         try check(moult_sqlite_set(handle, Int32(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE), isKept ? 1 : 0))
@@ -96,11 +94,9 @@ extension Connection {
         guard try text("PRAGMA temp_store_directory") != folder else { return }
         try execute("PRAGMA temp_store_directory = \(folder.quotedLiteral)")
     }
-}
 
-// MARK: - Transactions
+    // MARK: - Transactions
 
-extension Connection {
     package enum TransactionKind: String, Sendable {
         case deferred = "DEFERRED"
         case immediate = "IMMEDIATE"
@@ -169,9 +165,7 @@ extension Connection {
     }
 
     package func detach(_ schema: String) throws { try run("DETACH \(schema.quotedName)") }
-}
 
-extension Connection {
     /// Compiles a query that a person has written: one statement that returns rows and writes nothing.
     ///
     /// - Throws: `usage` with SQLite's own words for a text that is no such statement.

@@ -150,9 +150,7 @@ extension Connection {
                 return Unmanaged<ProgressBox>.fromOpaque(pointer).takeUnretainedValue().body() ? 0 : 1
             }, Unmanaged.passUnretained(box).toOpaque())
     }
-}
 
-extension Connection {
     /// Has SQLite keep no account of its memory, for which every allocation of every thread waits at one lock: a
     /// migration and the proof of its backup, side by side, wait for each other often.
     ///

@@ -180,11 +180,9 @@ extension WatchedFile {
             return methods.xDeviceCharacteristics?(real) ?? 0
         }
     }
-}
 
-// MARK: - Locks, and the index of a WAL
+    // MARK: - Locks, and the index of a WAL
 
-extension WatchedFile {
     private static func fillLocks(_ methods: inout sqlite3_io_methods) {
         methods.xLock = { file, level in
             guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.lock }

@@ -121,9 +121,7 @@ extension FormatLowering {
         }
         throw refuse(expression.format, "it needs a value that the store can calculate with")
     }
-}
 
-extension FormatLowering {
     /// The end of a key path that starts at `base`.
     func lower(_ path: String, of base: Lowered) throws -> Lowered {
         if case .object(let row) = base, row.key == evaluated.key, let column = columns[path] { return column }

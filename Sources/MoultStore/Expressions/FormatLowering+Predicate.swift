@@ -108,9 +108,7 @@ extension FormatLowering {
                 try compareSingle(value, bounds[1], test.with(.lessThanOrEqual)),
             ], " AND ", empty: true)
     }
-}
 
-extension FormatLowering {
     /// Whether `element` is among the values of `container`.
     func member(_ element: Lowered, of container: Lowered, _ test: Test) throws -> LoweredCondition {
         switch container {

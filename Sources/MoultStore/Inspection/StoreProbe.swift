@@ -177,9 +177,7 @@ extension StoreProbe {
             try status == nil || system.holdsSame(path + suffix, copy + suffix)
         }
     }
-}
 
-extension StoreProbe {
     /// Calls `body` for each object of a store, ordered by entity and key. The store is not changed, and one object is in
     /// memory at a time.
     ///

@@ -113,11 +113,9 @@ extension StoreSnapshot {
         }
         return counts
     }
-}
 
-// MARK: - Reading
+    // MARK: - Reading
 
-extension StoreSnapshot {
     /// The tables of Core Data's own that every store has, the last from framework 637 on.
     package static let coreTables = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
     package static let historyTables = ["ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING"]
@@ -149,9 +147,7 @@ extension StoreSnapshot {
         }
         return keys
     }
-}
 
-extension StoreSnapshot {
     /// The facts in the database's header.
     package struct FileFacts: Sendable, Hashable {
         package enum JournalMode: String, Sendable, Hashable { case rollback, wal }
@@ -179,9 +175,7 @@ extension StoreSnapshot {
             }
         }
     }
-}
 
-extension StoreSnapshot {
     /// A note for each table whose counter in `Z_PRIMARYKEY` is below a key that is taken, those of persistent history
     /// too. A migration sets the counter to the highest key, which is what a repair does.
     ///

@@ -99,11 +99,9 @@ extension IndexDefinition {
                 columns: columns.map { "\($0.sqlName) COLLATE BINARY ASC" }, isUnique: true)
         }
     }
-}
 
-// MARK: - Indexes that a model declares
+    // MARK: - Indexes that a model declares
 
-extension IndexDefinition {
     private static func declared(
         by entity: EntityDescription, _ table: EntityTable, _ layout: StoreLayout, _ findings: inout [Finding]
     ) -> [IndexDefinition] {

@@ -113,9 +113,7 @@ extension StoreMetadata {
             entries[Key.checksum] = .string(version.hashes.checksum.base64)
         }
     }
-}
 
-extension StoreMetadata {
     /// Reads the row of `Z_METADATA`.
     ///
     /// - Throws: `notAStore` if there is no such table, `metadataInvalid` if the row is missing or damaged.

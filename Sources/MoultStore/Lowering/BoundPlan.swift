@@ -273,9 +273,7 @@ extension StoreSnapshot {
         }
         return highest
     }
-}
 
-extension StoreSnapshot {
     /// Objects by entity as an upper bound that no row has to be read for, and zero exactly where there are none.
     fileprivate func estimatedRowCounts(in layout: StoreLayout, over connection: Connection) throws -> [String: Int64] {
         var counts: [String: Int64] = [:]

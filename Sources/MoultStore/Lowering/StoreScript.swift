@@ -101,9 +101,7 @@ extension StoreScript {
         default: return value
         }
     }
-}
 
-extension StoreScript {
     /// One SQL statement: what it does, to which table, from the rows of which, and the same in one sentence.
     package struct Statement: Sendable, Equatable {
         package enum Kind: Sendable, Hashable {
@@ -209,9 +207,7 @@ extension StoreScript.Statement {
         default: 0
         }
     }
-}
 
-extension StoreScript.Statement {
     static func createTable(_ name: String, _ sql: String) -> Self {
         .init(.createTable, name, sql, "Create the table \(name).")
     }

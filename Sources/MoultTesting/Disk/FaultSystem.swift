@@ -50,11 +50,9 @@ extension FaultSystem {
     package func isWritable(_ path: String) -> Bool { disk.look() == nil && real.isWritable(path) }
     package func space(at path: String) throws -> VolumeSpace { try look("look at", path) { try real.space(at: path) } }
     package func digest(of path: String) throws -> [UInt8] { try look("read", path) { try real.digest(of: path) } }
-}
 
-// MARK: - Writing
+    // MARK: - Writing
 
-extension FaultSystem {
     package func makeFile(_ path: String, _ rights: FileRights) throws {
         try make(.open, "make", path) {
             try real.makeFile(path, rights)
@@ -155,11 +153,9 @@ extension FaultSystem {
             $0.file(path)?.apply(.truncate(size: Int(size)))
         }
     }
-}
 
-// MARK: - Locks, processes, clock and names
+    // MARK: - Locks, processes, clock and names
 
-extension FaultSystem {
     package func lock(_ path: String, _ rights: FileRights) throws -> FileLock? {
         try make(.lock, "lock", path) {
             try real.lock(path, rights)

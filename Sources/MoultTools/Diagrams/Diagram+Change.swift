@@ -245,9 +245,7 @@ extension Diagram {
         boxes.append(Box("now", lines: [Line(now.isEmpty ? "of an unknown version" : now)], group: "runs"))
         for place in boxes.indices.dropFirst(start + 1) { links.append(Link(from: place - 1, to: place, kind: .flow)) }
     }
-}
 
-extension Diagram {
     /// The tables of a store that contains no model.
     package init(tablesOf path: String, choice: EntityChoice) throws {
         self = try StoreProbe.read(path) { probe in

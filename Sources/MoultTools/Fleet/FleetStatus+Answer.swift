@@ -20,9 +20,7 @@ extension FleetStatus {
         let system = POSIXSystem()
         try UnfinishedPath.replace([(path, Array(page(at: system.now).utf8))], .own, system)
     }
-}
 
-extension FleetStatus {
     package var document: JSONValue {
         [
             "format": 1, "fleet": .string(manifest.fleet), "verb": .string(verb), "to": .string(manifest.target),
@@ -107,9 +105,7 @@ extension FleetStatus {
         }
         return lines
     }
-}
 
-extension FleetStatus {
     /// The status as one HTML page that needs nothing else: no script, no file, no address.
     package func page(at time: Timestamp) -> String {
         let total = max(stores, 1)

@@ -184,9 +184,7 @@ extension GitRevision {
             throw error
         }
     }
-}
 
-extension GitRevision {
     /// - Throws: `modelInvalid` if the commit has the model only in part: what is missing would count as never released.
     private func checkWhole(_ bundle: ModelBundle, _ path: String, _ files: [File]) throws {
         let marker = bundle.findings.first { $0.code == "current-version-missing" }

@@ -109,9 +109,7 @@ extension Verb {
     private static let html = Option.value("html", "FILE", "Also write an HTML page.", completes: .files)
     private static let tolerated = Option.value(
         "tolerate", "PERCENT", "Exit with 1 only if more than this part of the finished stores failed.")
-}
 
-extension Verb {
     static let submitFleet = Verb(
         "submit", "Run a fleet as an array of jobs on a cluster with Slurm, and follow it.",
         discussion: """

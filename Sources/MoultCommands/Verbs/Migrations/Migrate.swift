@@ -129,9 +129,7 @@ extension Option {
     static let acceptLosses = flag(
         "accept-losses", "Migrate even if undeclared losses of objects, values or links occur.")
     static let frugal = flag("frugal", "Keep no backup after the run. This needs less space.")
-}
 
-extension Option {
     static let profile = value(
         "profile", "FILE",
         "Write a profile of the time to this new file, for Speedscope, Perfetto or Chrome, and print the slowest steps.",
@@ -208,9 +206,7 @@ extension Verb {
         }
         return console.print(report.document) { report.lines(style: $0) }
     }
-}
 
-extension Verb {
     static let finish = Verb(
         "finish", "Do the deferred work of a migration: drop columns and tables, reorder columns, create indexes.",
         discussion: """

@@ -74,9 +74,7 @@ extension Verb {
         let report = ChangelogReport(versions, steps)
         return console.print(report.document) { _ in report.lines.map(\.printable) }
     }
-}
 
-extension Verb {
     static let schemaBump = Verb(
         "bump", "Propose the next semantic version of a model from what has changed.",
         discussion: """

@@ -68,9 +68,7 @@ extension Verb {
         case let other?: throw invocation.wrong("--codegen takes class, category or model, not \(other).")
         }
     }
-}
 
-extension Verb {
     static let generateTests = Verb(
         "tests", "Write Swift tests of the migrations between all pairs of versions, to be edited and kept.",
         discussion: """
@@ -111,9 +109,7 @@ extension Verb {
     )
     private static let imports = Option.value(
         "import", "MODULES", "The modules that the expression needs, separated by commas.")
-}
 
-extension Verb {
     static let coexist = Verb(
         "coexist", "Report, entity by entity, whether Core Data and SwiftData can open the same store.",
         discussion: """

@@ -35,9 +35,7 @@ extension Verb {
     private static let folder = Operand("FOLDER", "The folder for the files; it is created.")
     private static let replaces = Option.flag("replace", "Replace files of the same names, whatever they contain.")
     private static let name = Option.value("name", "NAME", "The name of the bundle of .xcdatamodels; default Model.")
-}
 
-extension Verb {
     static let hash = Verb(
         "hash", "Print the version hashes of a model, as Core Data computes them.",
         discussion: """
@@ -93,9 +91,7 @@ extension Verb {
             return [style.bold(title)] + table.lines(style: style)
         }
     }
-}
 
-extension Verb {
     static let ddl = Verb(
         "ddl", "Print the SQL of a new store of a model, as Core Data would write it.",
         discussion: """

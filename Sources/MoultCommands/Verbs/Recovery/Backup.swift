@@ -131,9 +131,7 @@ extension Verb {
     private static let wasClosed = Option.flag(
         "was-closed",
         "Accept a store without its WAL: the app had closed it before it was copied, so the WAL was empty.")
-}
 
-extension Verb {
     static let rollback = Verb(
         "rollback", "Restore the backup of the last migration, or the one that you name.",
         discussion: """
@@ -160,9 +158,7 @@ extension Verb {
         let report = try ProgressDisplay.during(console) { try body(keeper, $0) }
         return console.print(report.document) { report.lines(style: $0) }
     }
-}
 
-extension Verb {
     static let downgrade = Verb(
         "downgrade", "Bring a store back to an older version.",
         discussion: """

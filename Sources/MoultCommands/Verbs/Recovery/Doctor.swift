@@ -106,9 +106,7 @@ extension Verb {
         console.print(listing.document) { listing.lines(style: $0) }
         return listing.unreadable == nil ? .done : .findings
     }
-}
 
-extension Verb {
     static let log = Verb(
         "log", "Print the log of a store: the events of each run, with their times.", operands: [.store],
         examples: ["moult log forum.sqlite"]

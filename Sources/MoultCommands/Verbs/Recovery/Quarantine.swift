@@ -45,9 +45,7 @@ extension Verb {
             .usage, "The quarantine has no object \(number).", place: keeper.store,
             remedy: "\(.listQuarantine) shows the numbers.")
     }
-}
 
-extension Verb {
     static let restoreQuarantine = Verb(
         "restore", "Put objects from the quarantine back into their store.",
         discussion: """

@@ -66,9 +66,7 @@ extension Verb {
             predicate: try invocation[value: predicate].map { try Predicate(parsing: $0) },
             limit: try invocation.number(limit), columns: invocation.list(columns))
     }
-}
 
-extension Verb {
     static let importObjects = Verb(
         "import", "Add objects from CSV or JSON Lines to a store, validated as in a save.",
         discussion: """
@@ -104,9 +102,7 @@ extension Verb {
         "entity", "NAME", "The entity of a file that is not named after it.")
     private static let importExact = Option.flag(
         "exact", "Read CSV that was written with --exact: a leading apostrophe is part of the string.")
-}
 
-extension Verb {
     static let anonymise = Verb(
         "anonymise", "Make a copy of a store with stand-ins for its values: a fixture without the user's data.",
         discussion: """

@@ -41,9 +41,7 @@ extension Verb {
             in: try invocation.versionsIfKnown(console) ?? ModelVersions(versions: []))
         return console.print(report.document) { report.lines(style: $0) }
     }
-}
 
-extension Verb {
     static let status = Verb(
         "status", "Show which version a store is of, and how far it is behind.",
         discussion: """
@@ -72,9 +70,7 @@ extension Verb {
         Option.target.name, "VERSION",
         "The version to compare the store with; by default the model's current version, or the newest if none is "
             + "marked as current.")
-}
 
-extension Verb {
     static let browse = Verb(
         "browse", "Show a store in a browser, on a page that only this computer can open.",
         discussion: """

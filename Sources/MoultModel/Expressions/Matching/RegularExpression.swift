@@ -74,9 +74,7 @@ extension RegularExpression {
         }
         return made
     }
-}
 
-extension RegularExpression {
     /// The syntax tree of a regular expression.
     indirect enum Pattern {
         case set(ScalarSet)
@@ -103,9 +101,7 @@ extension RegularExpression {
         case wordBoundary
         case noWordBoundary
     }
-}
 
-extension RegularExpression {
     /// A pattern as a machine with few states: each instruction is one, and a text is read once for all of them.
     struct Program: Sendable {
         enum Instruction: Sendable {
@@ -184,9 +180,7 @@ extension RegularExpression {
             for start in starts { instructions[start] = .split(start + 1, instructions.count) }
         }
     }
-}
 
-extension RegularExpression {
     /// Runs a program over one text, in all of its states at once.
     struct Matcher {
         struct TooMuchWork: Error {}

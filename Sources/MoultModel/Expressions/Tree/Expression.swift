@@ -128,9 +128,7 @@ extension Expression {
         default: nil
         }
     }
-}
 
-extension Expression {
     package static let ofEntities = "objectOfEntities:"
 
     /// An object where it is of one of these entities, otherwise nil.

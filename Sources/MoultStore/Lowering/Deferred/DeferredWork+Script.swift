@@ -135,11 +135,9 @@ extension DeferredWork {
     func freshSQL(_ name: String) -> String? { fresh.table(named: name)?.sql ?? fresh.joinTable(named: name)?.sql }
 
     func freshIndex(_ name: String) -> IndexDefinition? { fresh.indexes.first { $0.name == name } }
-}
 
-// MARK: - Which column comes from which
+    // MARK: - Which column comes from which
 
-extension DeferredWork {
     private func rebuilt(_ task: DeferredTask) -> Rebuilt? {
         let name = task.name
         let old = DeferredName.make(for: name, avoiding: names)

@@ -112,9 +112,7 @@ extension StoreLowering {
             """
         return JoinChange.Insert(sql: sql, isLocal: isLocal)
     }
-}
 
-extension StoreLowering {
     /// Numbers each list that had no order by key, in Core Data's steps: 2048, 3072, 4096 ….
     static func makeOrder(table: String, order: String, key: String) -> StoreScript.Statement {
         .init(

@@ -176,11 +176,9 @@ extension StoreLowering {
         }
         return .expression("CASE \(cases.joined(separator: " ")) END")
     }
-}
 
-// MARK: - One column
+    // MARK: - One column
 
-extension StoreLowering {
     /// The value of a column for the rows of one contribution; nil for an order that the source does not hold.
     func value(of column: EntityTable.Column, in table: EntityTable, _ contribution: Contribution) -> ColumnSource? {
         switch column.role {
@@ -257,9 +255,7 @@ extension StoreLowering {
         else { return .null }
         return .column(column)
     }
-}
 
-extension StoreLowering {
     /// The statements that compute derived attributes whose stored values cannot be carried over: new ones, ones that
     /// are derived in another way, and all of them where rows that they may depend on leave.
     func derivedUpdates() -> [StoreScript.Statement] {

@@ -142,9 +142,7 @@ extension FleetManifest {
         (roots, options, versions) == (other.roots, other.options, other.versions)
             && (modelDigest, target, shards) == (other.modelDigest, other.target, other.shards)
     }
-}
 
-extension FleetManifest {
     /// Writes a manifest, store by store, as they are found.
     struct Writer: ~Copyable {
         private let print: ([UInt8]) throws -> Void
