@@ -53,9 +53,7 @@ struct ModelDeclaration {
         }
         return ""
     }
-}
 
-extension ModelDeclaration {
     /// Reports everything that cannot be persisted, each at its own place; false where the class has to have an
     /// initialiser and has none.
     func check(isSubclass: Bool, in context: some MacroExpansionContext) {

@@ -224,9 +224,7 @@ package struct ChangeVerifier {
             .verificationFailed, "\(count) \(fault) that no fix was to change.", place: "\(place) \(first)",
             remedy: "The store is unchanged. Report this as a bug, with the rules.")
     }
-}
 
-extension ChangeVerifier {
     /// The counter of writes may grow in a row that was noted, in one that differs otherwise, and in one that a link
     /// leads to which came, went or changed. Anything else was written for nothing, and an app that holds the object
     /// would be told of a conflict.

@@ -241,9 +241,7 @@ package struct MigrationVerifier {
             .verificationFailed, message, place: place,
             remedy: "The store was left as it is. Report this as a bug, with the plan.")
     }
-}
 
-extension MigrationVerifier {
     /// Rows of statements that migration policies have changed stand in a temporary table, `made` beside those that
     /// they have added.
     private var hasPolicyRows: Bool {

@@ -63,11 +63,9 @@ package struct StoreKeeper: Sendable {
     package func status(aimingAt target: String? = nil) throws -> StoreStatus {
         try StoreStatus(of: store, in: versions(), target: target, migrator)
     }
-}
 
-// MARK: - Backups
+    // MARK: - Backups
 
-extension StoreKeeper {
     /// Makes and verifies a backup.
     package func backUp(_ observer: MigrationObserver = .none) throws -> StoreBackup {
         let migrator = migrator

@@ -15,11 +15,9 @@ package struct POSIXSystem: System {
             if result >= 0 || errno != EINTR { return result }
         }
     }
-}
 
-// MARK: - Clock, processes and names
+    // MARK: - Clock, processes and names
 
-extension POSIXSystem {
     package var processIdentifier: Int32 { getpid() }
     package var user: UInt32 { geteuid() }
 

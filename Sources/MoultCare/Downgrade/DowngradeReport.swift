@@ -66,11 +66,9 @@ public struct DowngradeReport: Sendable {
     public var saved: StoreBackup? { outcome?.backup }
     /// The names of the backups that the retention policy let go.
     public var prunedBackups: [String] { outcome?.pruned ?? [] }
-}
 
-// MARK: - JSON
+    // MARK: - JSON
 
-extension DowngradeReport {
     package var document: JSONValue {
         var members: [JSONValue.Member] = [
             .init("format", 1), .init("from", .string(from)), .init("to", .string(to)),

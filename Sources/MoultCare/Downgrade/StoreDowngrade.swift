@@ -142,9 +142,7 @@ package struct StoreDowngrade: Sendable {
             .usage, "The store is of \(source.name), which is older than \(goal.name).", place: store,
             remedy: "Use \(.migrate).")
     }
-}
 
-extension StoreDowngrade {
     /// A way back by a mapping, and why it would lose something.
     struct Back {
         var migration: Migration?

@@ -90,11 +90,9 @@ package struct MirroredStore: Sendable {
         }
         return (path, record)
     }
-}
 
-// MARK: - Cancelling
+    // MARK: - Cancelling
 
-extension MirroredStore {
     var observer: MigrationObserver { MigrationObserver(isCancelled: isCancelled) }
 
     /// Has a statement that runs on the connection end when the work is cancelled.

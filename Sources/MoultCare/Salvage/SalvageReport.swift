@@ -121,9 +121,7 @@ public struct SalvageReport: Sendable, Hashable {
     }
     /// Whether the new store has everything.
     public var isWhole: Bool { isEverythingRead && unplaced.isEmpty }
-}
 
-extension SalvageReport {
     /// The reason for the new store's version, in a sentence; nil if the caller named it.
     public var reason: String? {
         switch evidence {

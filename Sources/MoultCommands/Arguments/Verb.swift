@@ -48,9 +48,7 @@ package struct Verb: Sendable {
     package var leaves: [(words: [String], verb: Verb)] {
         (isGroup ? [] : [([name], self)]) + subverbs.map { ([name, $0.name], $0) }
     }
-}
 
-extension Verb {
     /// The help of this verb. `path` is the verb as it is typed, such as `backup list`.
     package func help(path: String, style: TextStyle) -> [String] {
         var lines = [summary, "", "\(style.bold("Usage:")) \(usage(path: path))"]

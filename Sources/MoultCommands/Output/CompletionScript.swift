@@ -14,11 +14,9 @@ enum CompletionScript {
     private static func quoted(_ text: String) -> String {
         "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     }
-}
 
-// MARK: - bash
+    // MARK: - bash
 
-extension CompletionScript {
     @Sendable private static func bash(_ verbs: [Verb], for program: String) -> [String] {
         let groups = verbs.filter { !$0.subverbs.isEmpty }
         return [

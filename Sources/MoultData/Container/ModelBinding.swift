@@ -65,9 +65,7 @@ final class ModelBinding {
         emptiness = required.compactMap(\.emptiness)
         hasStandIns = required.allSatisfy { !$0.shape.isAttribute || $0.hasStandIn() }
     }
-}
 
-extension ModelBinding {
     /// Returns the demands on the column at a position. A demand on several columns of one property together stands
     /// with the first of them.
     private static func demands(at position: Int, _ properties: [Schema.PropertyMetadata?]) -> [Demand] {

@@ -88,9 +88,7 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
         (self.name, self.schema, self.url, self.isStoredInMemoryOnly) = (name, schema, url, isStoredInMemoryOnly)
         (self.allowsSave, self.groupContainer, self.cloudKitDatabase) = (allowsSave, groupContainer, cloudKitDatabase)
     }
-}
 
-extension ModelConfiguration {
     /// The folder that the programs of one group share. Linux has no such thing: a group's is a folder of its name in
     /// the user's application support folder.
     public struct GroupContainer: Sendable, Hashable {

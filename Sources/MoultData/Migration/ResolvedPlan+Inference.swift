@@ -179,11 +179,9 @@ struct TransformInference {
         case .rename, .conversion, .ambiguousIdentifier, .returned: return nil
         }
     }
-}
 
-// MARK: - Models without what code sees to
+    // MARK: - Models without what code sees to
 
-extension TransformInference {
     /// The older version without the constraints that would not fit what is left of it.
     private static func relaxed(_ version: ModelVersion, _ transforms: [ModelTransform]) throws -> ModelVersion {
         var model = version.model

@@ -56,9 +56,7 @@ public enum MigrationStage: @unchecked Sendable {
 
     /// One model, object by object: ``transform(from:to:_:)``.
     case transform(ModelTransform)
-}
 
-extension MigrationStage {
     /// Makes each object of a model with the old one at its side, so that a value that is renamed, split or of another
     /// type needs no version in between.
     ///

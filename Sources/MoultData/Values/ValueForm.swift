@@ -33,9 +33,7 @@ package indirect enum ValueForm: Sendable {
         let form: ValueForm
         let isOptional: Bool
     }
-}
 
-extension ValueForm {
     /// The form of a type, or of what it is an optional of.
     static func of(_ type: Any.Type) -> ValueForm { of(type, depth: 0) }
 

@@ -44,9 +44,7 @@ package enum TapeArchive {
             .backupInvalid, "\(path) is not a complete archive: \(message)", place: path,
             remedy: "Copy it again from its origin, or use another.")
     }
-}
 
-extension TapeArchive {
     /// Unpacks an archive. It may come from anywhere, so its names lead nowhere but below the folder that is given, only
     /// plain files are made, and never more than the archive's own bytes.
     package struct Reader {

@@ -98,9 +98,7 @@ package struct DamagedSideFiles {
             throw error
         }
     }
-}
 
-extension DamagedSideFiles {
     /// Returns the findings about parts of a store's log and rollback journal that SQLite would leave out, without
     /// changing anything.
     ///

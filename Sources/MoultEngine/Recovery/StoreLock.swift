@@ -145,11 +145,9 @@ package final class StoreLock {
     }
 
     deinit { release() }
-}
 
-// MARK: - Who holds it
+    // MARK: - Who holds it
 
-extension StoreLock {
     /// Whether another process has a lock of SQLite's on a store, as far as the system tells.
     ///
     /// - Throws: `locked` that names it.

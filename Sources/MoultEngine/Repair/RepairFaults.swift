@@ -187,11 +187,9 @@ struct RepairFaults {
     private func destination(of reference: RelationshipReference) -> String? {
         layout.model.entity(reference.entity)?.relationship(reference.name)?.destinationEntityName
     }
-}
 
-// MARK: - Persistent history
+    // MARK: - Persistent history
 
-extension RepairFaults {
     /// Changes that no reader finds, and transactions whose texts are gone.
     private var history: [RepairFault] {
         guard layout.hasHistory, gaps.isWhole("ACHANGE"), gaps.isWhole("ATRANSACTION") else { return [] }

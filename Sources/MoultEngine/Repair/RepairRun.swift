@@ -124,9 +124,7 @@ final class RepairRun {
             """)
         try tell(property, of: table, where: condition)
     }
-}
 
-extension RepairRun {
     /// The counter of writes of a row that is written, as SQL, whatever it holds.
     static let nextVersion = "min(ifnull(CAST(Z_OPT AS INTEGER), 0), 9223372036854775806) + 1"
 

@@ -68,11 +68,9 @@ package struct ShortcutProof {
         _ = try Migrator(options: MigrationOptions(isFrugal: true), system: system).run(prepared)
         return prepared.plan.edges.count
     }
-}
 
-// MARK: - Comparing
+    // MARK: - Comparing
 
-extension ShortcutProof {
     private static let uncompared: Set<String> = [
         "Z_METADATA", "Z_MODELCACHE", "Z_PRIMARYKEY", "ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING",
     ]

@@ -76,9 +76,7 @@ public struct AttributeDescription: Sendable, Hashable {
 
     /// Whether the attribute has a column: neither transient nor of a type that stores nothing.
     public var isStored: Bool { !isTransient && type != .undefined }
-}
 
-extension AttributeDescription {
     /// The two expressions of a derived attribute, in Core Data's format language.
     public struct Derivation: Sendable, Hashable {
         /// The expression that computes the value, such as `items.@count` or `canonical:(name)`.

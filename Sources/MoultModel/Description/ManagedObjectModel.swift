@@ -61,11 +61,9 @@ public struct ManagedObjectModel: Sendable, Equatable {
 
     /// The entity of that name, if the model has it.
     public func entity(_ name: String) -> EntityDescription? { positions[name].map { entities[$0] } }
-}
 
-// MARK: - Inheritance
+    // MARK: - Inheritance
 
-extension ManagedObjectModel {
     /// The entities above `entity`, nearest first.
     public func superentities(of entity: EntityDescription) -> [EntityDescription] {
         var above: [EntityDescription] = []

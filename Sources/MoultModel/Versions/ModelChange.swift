@@ -29,9 +29,7 @@ package struct ModelChange: Sendable, Hashable {
 
     /// `Entity.property`, `Entity`, or the part of the model.
     package var place: String { [entity, member].compactMap { $0 }.joined(separator: ".") }
-}
 
-extension ModelChange {
     /// The kind of a change; the raw value is the stable code that leaves the process.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         case entityAdded = "entity-added"

@@ -119,9 +119,7 @@ struct OptimisedModelSections {
         cursor.position = next - 8
         try cursor.expectEnd(of: "maps", before: next)
     }
-}
 
-extension OptimisedModelSections {
     /// One of a pool, by its number.
     func entry<Entry>(_ number: Int, of pool: [Entry], at cursor: OptimisedModelCursor) throws -> Entry {
         guard pool.indices.contains(number) else {

@@ -24,11 +24,9 @@ struct ModelElement {
     func invalid(_ message: String, remedy: String) -> MigrationError {
         .modelInvalid(message, place: place, remedy: remedy)
     }
-}
 
-// MARK: - Attributes
+    // MARK: - Attributes
 
-extension ModelElement {
     /// An empty text says as much as an absent one.
     func text(_ key: ModelKey) -> String? {
         guard let text = node[key], !text.isEmpty else { return nil }

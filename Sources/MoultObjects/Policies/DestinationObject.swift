@@ -66,11 +66,9 @@ public final class DestinationObject {
     /// The identity that the object has in the new store; its key is settled when the object is made.
     public var objectID: ObjectID { manager.destinationID(entityName, key) }
     var reference: ObjectReference { ObjectReference(entityName: entity.name, primaryKey: key) }
-}
 
-// MARK: - Attributes
+    // MARK: - Attributes
 
-extension DestinationObject {
     /// The value of an attribute; nil for none.
     public subscript(name: String) -> AttributeValue? {
         get {

@@ -103,11 +103,9 @@ public final class MigrationManager {
     public func wait<Result>(for work: sending @escaping () async throws -> sending Result) throws -> sending Result {
         try BlockingTask.run(work)
     }
-}
 
-// MARK: - Objects
+    // MARK: - Objects
 
-extension MigrationManager {
     /// Makes an object of the new version (`insertNewObject(forEntityName:into:)`), with the default values of its
     /// entity. It becomes of no source object until it is associated with one; then it gets what the mapping's
     /// relationships say, but for those that the policy has set.

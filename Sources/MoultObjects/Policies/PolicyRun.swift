@@ -171,9 +171,7 @@ package struct PolicyRun {
             if let highest { try entity.inserter.claim(highest) }
         }
     }
-}
 
-extension PolicyRun {
     /// The first pass over one entity mapping: what becomes of each source object, in batches by key.
     func makeInstances(_ mapping: RunningMapping, _ manager: MigrationManager) throws {
         try call(mapping, manager) { policy, written in try policy.begin(written, with: manager) }

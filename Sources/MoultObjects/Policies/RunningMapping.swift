@@ -155,9 +155,7 @@ struct MappedLink {
             return other.isToMany && new.isToMany && target.policy == nil
         }
     }
-}
 
-extension MappedLink {
     /// The place of the relationship in an object that a policy may have made of another entity; nil if that does not
     /// have it.
     func position(in object: DestinationObject) -> Int? {

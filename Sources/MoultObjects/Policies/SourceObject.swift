@@ -52,11 +52,9 @@ public final class SourceObject {
     public var entityName: String { entity.shape.entity.name }
     /// The identity that the object has in the store as it was.
     public var objectID: ObjectID { manager.sourceID(entityName, key) }
-}
 
-// MARK: - Attributes
+    // MARK: - Attributes
 
-extension SourceObject {
     /// The value of an attribute; nil if it has none.
     public subscript(name: String) -> AttributeValue? {
         guard let position = position(of: name) else { return nil }

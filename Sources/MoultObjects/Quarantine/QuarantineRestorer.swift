@@ -105,11 +105,9 @@ package final class QuarantineRestorer {
         guard try connection.integer(isThere) == 1 else { return }
         try connection.forEachRow("SELECT entry FROM temp.moult_restored ORDER BY entry") { try body($0.integer(0)) }
     }
-}
 
-// MARK: - The first pass
+    // MARK: - The first pass
 
-extension QuarantineRestorer {
     private func insert(_ entry: Int64, _ object: QuarantinedObject) throws {
         let old = OldIdentity(object.entity, object.key)
         var candidate = Candidate(entry: entry, old: old, id: store.id(object.entity, key: object.key))

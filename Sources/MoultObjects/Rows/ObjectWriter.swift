@@ -92,9 +92,7 @@ package final class ObjectWriter {
         }
         connection.close()
     }
-}
 
-extension ObjectWriter {
     /// Prepares to insert many objects of an entity with the given properties: stored attributes and to-one
     /// relationships.
     ///

@@ -92,11 +92,9 @@ final class RowWriter {
             while try statement.step() { try body(statement) }
         }
     }
-}
 
-// MARK: - Columns
+    // MARK: - Columns
 
-extension RowWriter {
     /// Returns the columns of an entity's objects; nil for one that the store does not hold.
     func columns(of entityName: String) -> EntityColumns? {
         if let lastEntity, lastEntity.shape.entity.name == entityName { return lastEntity }

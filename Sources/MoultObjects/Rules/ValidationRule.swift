@@ -47,9 +47,7 @@ public struct ValidationRule: Sendable {
         (self.name, self.severity, self.entityName, self.kind) = (name, severity, entityName, kind)
         (self.sentence, self.fix, self.when) = (sentence, fix, when)
     }
-}
 
-extension ValidationRule {
     /// The condition that a rule checks for the objects of its entity, those of sub-entities among them.
     public enum Kind: Sendable {
         /// Every object satisfies the predicate.

@@ -84,9 +84,7 @@ package final class EntityColumns {
         default: nil
         }
     }
-}
 
-extension EntityColumns {
     /// Returns the column of a stored attribute with its description; nil for any other property.
     package func attribute(at position: Int) -> (column: String, description: AttributeDescription)? {
         if case .attribute(let column, let attribute) = places[position] { (column, attribute) } else { nil }
@@ -164,9 +162,7 @@ final class StoredRelationship {
     func accepts(_ entityName: String) -> Bool {
         entityName == description.destinationEntityName || entityNames.contains(entityName)
     }
-}
 
-extension StoredRelationship {
     /// The column of a to-one that keeps the object's place in the ordered list at the other end.
     var inverseOrderColumn: String? {
         if case .inverseForeignKey(_, _, _, let order)? = inverseStorage { order } else { nil }

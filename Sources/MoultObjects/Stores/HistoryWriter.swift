@@ -99,11 +99,9 @@ package final class HistoryWriter {
         toManyCounts[name] = found.toManyNames.count
         return places
     }
-}
 
-// MARK: - Rows
+    // MARK: - Rows
 
-extension HistoryWriter {
     private func write(
         _ change: Change, _ entityNumber: Int64, _ keys: ClosedRange<Int64>, columns: [UInt8]? = nil,
         kept: [SQLiteValue] = []

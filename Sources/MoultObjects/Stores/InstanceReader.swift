@@ -87,11 +87,9 @@ package final class InstanceReader {
         try statement.bind(key, at: last - 1)
         try statement.bind(Int64(count), at: last)
     }
-}
 
-// MARK: - The present row
+    // MARK: - The present row
 
-extension InstanceReader {
     /// Returns the value that the present row holds of a property that lies in it; nil for one that does not.
     package func value(_ position: Int) -> PropertyValue? { fields[position]?.value(row) }
 

@@ -167,11 +167,9 @@ package final class ObjectStore {
 
     /// Ends the connection. Nothing can be asked of the store afterwards.
     package func close() { connection.close() }
-}
 
-// MARK: - Entities
+    // MARK: - Entities
 
-extension ObjectStore {
     /// The properties of an entity's objects; nil for an entity that the store does not hold.
     package func shape(of entityName: String) -> EntityShape? { writer.columns(of: entityName)?.shape }
 

@@ -121,9 +121,7 @@ package final class PropertyReads: Sendable {
         defer { state.withLock { $0.pauses -= 1 } }
         return try body()
     }
-}
 
-extension PropertyReads {
     /// Notes the properties that a fetch names.
     package func note(_ fetch: ObjectFetch, in model: ManagedObjectModel) {
         guard let entity = model.entity(fetch.entityName) else { return }

@@ -91,11 +91,9 @@ struct Resemblance {
         let names = entity.attributes.keys.sorted { $0.precedesInByteOrder($1) }
         return Dictionary(names.enumerated().map { ($1, $0 + 1) }) { first, _ in first }
     }
-}
 
-// MARK: - Entities
+    // MARK: - Entities
 
-extension Resemblance {
     /// The removed entity as a candidate for the added one, if at least half of the properties of each are the same.
     static func candidate(_ removed: ResolvedEntity, for added: ResolvedEntity) -> Question.Candidate? {
         let old = signatures(removed)

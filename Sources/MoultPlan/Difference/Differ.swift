@@ -118,11 +118,9 @@ struct Differ {
         if let attribute = entity.attributes[property] { return attribute.isStored && attribute.derivation == nil }
         return entity.relationships[property]?.isTransient == false
     }
-}
 
-// MARK: - Entities
+    // MARK: - Entities
 
-extension Differ {
     private mutating func reportAdded(_ entity: EntityDescription) {
         report(ModelChange(.entityAdded, entity: entity.name, new: summary(entity), isHashed: true))
     }

@@ -85,11 +85,9 @@ struct Composer {
         case joined(Source)
         case apart(String)
     }
-}
 
-// MARK: - Attributes
+    // MARK: - Attributes
 
-extension Composer {
     private func compose(
         _ next: AttributeSource, for name: String, of entity: String, after before: ResolvedEntityMapping?
     )

@@ -160,9 +160,7 @@ struct MappingCheck {
                 "Give it a value expression, a default value, or make it optional.")
         }
     }
-}
 
-extension MappingCheck {
     /// The value expression of an attribute.
     mutating func check(
         _ expression: Expression, for attribute: AttributeDescription, of old: EntityDescription, place: String,

@@ -45,11 +45,9 @@ struct PathWalker {
         }
         return history
     }
-}
 
-// MARK: - Edges
+    // MARK: - Edges
 
-extension PathWalker {
     /// Each neighbouring pair of versions from one to another.
     mutating func correspondences(from: Int, to: Int) throws(MigrationError) -> [Correspondence] {
         var history = try history(upTo: from)

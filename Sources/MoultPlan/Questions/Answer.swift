@@ -80,9 +80,7 @@ package struct Answer: Sendable, Hashable, Codable {
         }
         return "\"" + escaped.joined() + "\""
     }
-}
 
-extension Answer {
     /// The value that it gives an attribute; nil if it gives none, or one that is not of the attribute's type.
     package func value(for attribute: AttributeDescription) -> AttributeValue? {
         value.flatMap { AttributeValue(answer: $0, type: attribute.type) }

@@ -130,11 +130,9 @@ struct QuestionList {
                 kind: kind, from: from, to: to, entity: entity, property: property, sentence: sentence,
                 candidates: candidates, answers: answers))
     }
-}
 
-// MARK: - Entities
+    // MARK: - Entities
 
-extension QuestionList {
     mutating func askAboutEntities(ambiguities: [String: [String]], in correspondence: Correspondence) {
         let removed = correspondence.source.names.filter { correspondence.entityDestinations[$0] == nil }
             .compactMap { correspondence.source[$0] }.filter { !$0.description.isAbstract }

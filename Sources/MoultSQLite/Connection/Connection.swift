@@ -95,11 +95,9 @@ package final class Connection {
         let query = isImmutable ? "?immutable=1" : isReadOnly ? "?mode=ro" : ""
         return String(decoding: text, as: UTF8.self) + query
     }
-}
 
-// MARK: - For the other types of this target
+    // MARK: - For the other types of this target
 
-extension Connection {
     func register(_ statement: Statement) {
         statements[ObjectIdentifier(statement)] = Unmanaged.passUnretained(statement)
     }

@@ -129,11 +129,9 @@ struct WatchedFile {
         fillIndex(&pointer.pointee)
         return Methods(pointer: pointer)
     }()
-}
 
-// MARK: - Contents
+    // MARK: - Contents
 
-extension WatchedFile {
     private static func fillContents(_ methods: inout sqlite3_io_methods) {
         methods.xClose = { file in
             guard let (state, real, methods) = WatchedFile.parts(file), let file else { return SQLITE_OK }

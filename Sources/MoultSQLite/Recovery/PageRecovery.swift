@@ -230,9 +230,7 @@ package final class PageRecovery {
         }
         return KeyRanges.ascending(rows.map(\.key)).map { rows[$0] }
     }
-}
 
-extension PageRecovery {
     /// Walks the tree of `sqlite_schema`; where it is damaged, finds its leaves elsewhere, then takes the tables of the model.
     func readSchema() throws {
         var walk = TreeWalk(

@@ -43,9 +43,7 @@ package struct TableDefinition: Sendable, Hashable {
         let rest = tokens[(end + 1)...]
         options = rest.first.map { String(sql[$0.range.lowerBound...]) } ?? ""
     }
-}
 
-extension TableDefinition {
     /// A CREATE TABLE statement with other types of some columns; nil where one of them is missing, or is more than a
     /// name and a type.
     package static func retyped(_ sql: String, as types: [String: String]) -> String? {

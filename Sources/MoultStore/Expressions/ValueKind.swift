@@ -41,9 +41,7 @@ package enum ValueKind: Int64, Sendable {
         case .undefined, .transformable, .objectID, .composite: return nil
         }
     }
-}
 
-extension ValueKind {
     package var name: String {
         switch self {
         case .null: "nil"

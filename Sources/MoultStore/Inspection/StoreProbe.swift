@@ -121,11 +121,9 @@ package final class StoreProbe {
             .locked, "Another process kept writing to the store while it was read.", place: path,
             remedy: "Close every app that has it open and run the command again.")
     }
-}
 
-// MARK: - The three ways
+    // MARK: - The three ways
 
-extension StoreProbe {
     /// The names that SQLite puts behind a store's own for its side files.
     package static let sideFileSuffixes = ["-wal", "-journal", "-shm"]
 

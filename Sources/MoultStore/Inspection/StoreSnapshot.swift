@@ -62,11 +62,9 @@ package struct StoreSnapshot: Sendable, Equatable {
             .notAStore, "\(found), so it is not a Core Data store.", place: path,
             remedy: "Name a store that Core Data or SwiftData made.")
     }
-}
 
-// MARK: - What the store has
+    // MARK: - What the store has
 
-extension StoreSnapshot {
     /// The level whose rules its tables follow: the nearest known one where its own is not known.
     package var framework: FrameworkLevel { metadata.framework.map(FrameworkLevel.init)?.nearestKnown ?? .newest }
     /// The hashes of the entities the store holds; none where the metadata name none.

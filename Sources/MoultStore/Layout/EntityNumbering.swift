@@ -79,9 +79,7 @@ package struct PrimaryKeyRow: Sendable, Hashable {
         "INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) "
             + "VALUES (\(number), \(name.quotedLiteral), \(superNumber), \(max))"
     }
-}
 
-extension PrimaryKeyRow {
     /// The rows of a store's `Z_PRIMARYKEY` that have a name, by number.
     static func all(_ connection: Connection, columns: [Catalogue.Column], findings: inout [Finding]) throws
         -> [PrimaryKeyRow]

@@ -98,9 +98,7 @@ package enum RelationshipStorage: Sendable, Hashable {
         isReflexive: Bool)
     /// A to-many without inverse: rows of `table`, the destination's, whose `column` holds the object's key.
     case inverseless(table: String, column: String, orderColumn: String?)
-}
 
-extension RelationshipStorage {
     /// The storage of every relationship that the tables have columns for, by the entity that declares it.
     static func all(
         of model: ManagedObjectModel, joinTables: [JoinTable], tables: (_ root: String) -> EntityTable?

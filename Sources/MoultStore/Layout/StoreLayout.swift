@@ -82,11 +82,9 @@ package struct StoreLayout: Sendable, Equatable {
 
     /// Findings for what Core Data writes in an unknown way, and for what a real store has or lacks.
     package var findings: [Finding] { noticed + (actualNumbering.map(indexFindings) ?? []) }
-}
 
-// MARK: - Lookups
+    // MARK: - Lookups
 
-extension StoreLayout {
     /// The table that holds the rows of `entity`: its root entity's.
     package func table(for entity: EntityDescription) -> EntityTable? {
         tablePositions[model.root(of: entity).name].map { tables[$0] }

@@ -111,9 +111,7 @@ package struct PartialScript: Sendable {
         }
         return copies + history
     }
-}
 
-extension PartialScript {
     /// The condition that a column of a row holds the key of a listed object.
     ///
     /// - Parameter schema: where the list is.

@@ -69,9 +69,7 @@ package struct StoreScript: Sendable, Equatable {
         place = isInPlace ? .catalogue : .copy
         self.historyColumns = historyColumns
     }
-}
 
-extension StoreScript {
     /// The functions that the statements call, beside those of ``FormatFunctions``.
     ///
     /// - Parameter externalFile: the bytes of the external data file of that name.

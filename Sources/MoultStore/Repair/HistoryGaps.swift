@@ -90,11 +90,9 @@ package struct HistoryGaps: Sendable, Equatable {
                     + "\(.repair) removes references to nothing.")
         }
     }
-}
 
-// MARK: - Filling them
+    // MARK: - Filling them
 
-extension HistoryGaps {
     /// Makes tables and columns, then sets the counters.
     var statements: [StoreScript.Statement] {
         tables.map { .createTable($0.name, $0.sql) } + columns.filter(\.canBeAdded).flatMap(add) + counters.map(count)

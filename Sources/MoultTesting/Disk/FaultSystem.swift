@@ -33,11 +33,9 @@ package struct FaultSystem: System {
         guard disk.look() == nil else { throw MigrationError.system(action, path, error: EIO) }
         return try call()
     }
-}
 
-// MARK: - Looking
+    // MARK: - Looking
 
-extension FaultSystem {
     package func status(of path: String) throws -> FileStatus? {
         try look("look at", path) { try real.status(of: path) }
     }

@@ -32,9 +32,7 @@ struct AnonymousRows {
         /// Keys, counters and references: numbers stay; what else is there is a value that is in the wrong place.
         case key
     }
-}
 
-extension AnonymousRows {
     /// All rows of a store that have values: of entities, of persistent history, and of tables that are not of the
     /// model.
     static func all(of connection: Connection, layout: StoreLayout, rules: StandInRules) throws -> [AnonymousRows] {

@@ -77,11 +77,9 @@ package final class RunProfile: Sendable {
         return (phases.filter { $0.phase != .done } + state.statements)
             .sorted { ($0.start, $1.duration) < ($1.start, $0.duration) }
     }
-}
 
-// MARK: - What it says
+    // MARK: - What it says
 
-extension RunProfile {
     /// The trace format that Speedscope, Perfetto and Chrome open
     /// (https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
     package var trace: JSONValue {

@@ -72,11 +72,9 @@ package struct StoreExport {
             guard try body(statement) else { return }
         }
     }
-}
 
-// MARK: - The selection
+    // MARK: - The selection
 
-extension StoreExport {
     private static func entities(_ selection: Selection, _ contents: StoreContents) throws -> [EntityContents] {
         if selection.entities.count != 1, selection.predicate != nil || selection.columns != nil {
             throw MigrationError(

@@ -61,11 +61,9 @@ package struct GitRevision: Sendable, CustomStringConvertible {
             remedy: isShallow ? wholeHistory : "Commit first, or name a revision that HEAD descends from.",
             cause: run.errorText.isEmpty ? nil : run.errorText)
     }
-}
 
-// MARK: - The model of the commit
+    // MARK: - The model of the commit
 
-extension GitRevision {
     /// A file of the commit.
     fileprivate struct File {
         let object: String

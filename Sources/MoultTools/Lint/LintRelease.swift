@@ -76,9 +76,7 @@ package struct LintRelease: Sendable {
             "Undo the edit and make the change in a new version. If the version was never released, compare with an "
             + "earlier revision: \(option: .since("REV"))."
     }
-}
 
-extension LintRelease {
     /// Returns the releases that a model is compared with: the lock file next to it, or the one that is named, and a
     /// revision.
     ///

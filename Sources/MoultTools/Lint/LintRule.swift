@@ -66,9 +66,7 @@ package struct LintRule: Sendable {
 
     /// Whether its findings are losses, which an app can declare.
     var isOfLoss: Bool { ["DATA001", "DATA002", "DATA003", "DATA004", "DATA005", "DATA012"].contains(code) }
-}
 
-extension LintRule {
     /// Every rule, in the order of the categories and codes.
     package static let all: [LintRule] = open + infer + data + sync + code + shape
 

@@ -211,11 +211,9 @@ package struct AnswerSession: ToolAnswer {
         }
         try UnfinishedPath.replace([(path, kept.json)], .byUmask, POSIXSystem())
     }
-}
 
-// MARK: - JSON and text
+    // MARK: - JSON and text
 
-extension AnswerSession {
     package var document: JSONValue {
         [
             "format": 1, "recorded": JSONValue(recorded.count), "file": JSONValue(path),

@@ -49,9 +49,7 @@ package struct RegularExpression: Sendable {
         var message: String
         var position: Int
     }
-}
 
-extension RegularExpression {
     private struct Key: Hashable {
         let pattern: String
         let options: Int

@@ -40,9 +40,7 @@ public indirect enum Expression: Sendable, Hashable {
             }
         }
     }
-}
 
-extension Expression {
     /// The expression with parts of it replaced, the outermost first; what `replacement` gives nil for is searched
     /// further.
     package func replacing(_ replacement: (Expression) -> Expression?) -> Expression {

@@ -39,9 +39,7 @@ public enum ExpressionValue: Sendable, Hashable {
         case .uri(let text): self = .uri(text)
         }
     }
-}
 
-extension ExpressionValue {
     /// The kinds that are compared among themselves, in the order in which a sort puts them.
     package enum Kind: Int, Sendable, Hashable {
         case null, number, text, bytes, object, collection

@@ -120,11 +120,9 @@ final class EntityReader {
         case .missing(let what): return .undecodable(UndecodableValue(reason: what, bytes: []))
         }
     }
-}
 
-// MARK: - The fields
+    // MARK: - The fields
 
-extension EntityReader {
     private static func field(
         _ attribute: StoredAttribute, _ entity: EntityDescription, _ reader: StoreReader, _ columns: inout RowColumns
     ) -> Field {

@@ -112,9 +112,7 @@ package struct KeptDefinitions: Sendable, Equatable {
 
     /// The definitions that go where the tables are made anew.
     var losses: [MigrationLoss] { columns + constraints }
-}
 
-extension KeptDefinitions {
     /// By root entity of the source, that of the destination whose table has its rows.
     static func roots(
         _ mapping: ResolvedMapping, from source: ManagedObjectModel, to destination: ManagedObjectModel

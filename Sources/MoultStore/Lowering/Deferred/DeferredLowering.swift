@@ -144,9 +144,7 @@ struct DeferredLowering {
         obstacles += lowering.keptObjects.obstacles
         notes += history.statements.map(\.sentence)
     }
-}
 
-extension DeferredLowering {
     mutating func lowerJoins() {
         for change in lowering.joinChanges {
             let table = change.table
