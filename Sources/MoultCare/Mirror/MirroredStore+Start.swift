@@ -18,7 +18,7 @@ extension MirroredStore {
         _ request: StoreRequest, _ context: StoreSession.Context, on system: any System = POSIXSystem(),
         isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws -> MirroredStore {
-        guard case .migrateInto(let second) = request.work else {
+        guard case .migrateInto(let destination) = request.work else {
             throw MigrationError(
                 .internal, "The request names no place for the second store.", place: request.store,
                 remedy: "Please report this.")
@@ -28,7 +28,7 @@ extension MirroredStore {
         var (kept, planned) = (request, request)
         kept.models = try request.models?.resolved(system)
         let path = try StoreProbe.checkFile(request.store, system)
-        let second = Path.join(try system.resolve(Path.folder(of: second)), Path.name(of: second))
+        let second = Path.join(try system.resolve(Path.folder(of: destination)), Path.name(of: destination))
         (planned.store, planned.work) = (path, .plan)
         let prepared = try StoreSession(planned, context, on: system).prepared
         guard !prepared.plan.isEmpty else {
