@@ -2,7 +2,6 @@ import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultObjects
-import MoultStore
 
 /// The result of a migration, or of the rehearsal of one.
 public struct MigrationReport: Sendable {

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// Colours for a terminal; without them every function gives back its text.
 package struct TextStyle: Sendable, Hashable {

@@ -1,8 +1,6 @@
 import MoultBasics
 import MoultEngine
-import MoultModel
 import MoultPlan
-import MoultStore
 
 extension Project {
     /// Migrates a store: backed up, changed, verified, then committed in one transaction. If the process dies

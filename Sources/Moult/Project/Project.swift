@@ -4,7 +4,6 @@ import MoultModel
 import MoultModelFiles
 import MoultObjects
 import MoultPlan
-import MoultStore
 
 /// The versions of a model, with everything that a migration between them may need: answers, mapping models, rules and
 /// an app's own code.

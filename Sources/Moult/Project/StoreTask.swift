@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultEngine
-import MoultModel
 import Synchronization
 
 /// A run on a store that has begun: its progress, and its report when it has ended.

@@ -2,7 +2,6 @@ import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultObjects
-import MoultStore
 
 /// The use cases of one store that need no migration: its backups, its records, its checks and its repairs.
 ///

@@ -1,8 +1,6 @@
 import MoultBasics
 import MoultEngine
-import MoultModel
 import MoultSQLite
-import MoultStore
 
 extension DiagnosisCheck {
     /// The file is missing, no store, or cannot be read at all.

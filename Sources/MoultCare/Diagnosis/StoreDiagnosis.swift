@@ -2,8 +2,6 @@ import Moult
 import MoultBasics
 import MoultEngine
 import MoultModel
-import MoultObjects
-import MoultPlan
 import MoultStore
 
 /// The diagnosis of a store: what is wrong with it, why, and what to type next. It is made without changing a byte.

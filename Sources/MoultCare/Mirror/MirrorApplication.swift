@@ -1,5 +1,3 @@
-import MoultEngine
-import MoultModel
 import MoultSQLite
 import MoultStore
 

@@ -1,8 +1,6 @@
 import MoultBasics
-import MoultEngine
 import MoultModel
 import MoultPlan
-import MoultStore
 
 /// From which store to which a mirror goes at present, and by what mapping.
 struct MirrorRoute: Sendable {

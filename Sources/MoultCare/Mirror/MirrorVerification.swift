@@ -1,7 +1,5 @@
 import MoultBasics
-import MoultEngine
 import MoultModel
-import MoultPlan
 import MoultSQLite
 import MoultStore
 

@@ -2,7 +2,6 @@ import Moult
 import MoultBasics
 import MoultEngine
 import MoultModel
-import MoultPlan
 import MoultSQLite
 import MoultStore
 

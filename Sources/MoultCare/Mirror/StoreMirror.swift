@@ -1,6 +1,4 @@
 import Moult
-import MoultEngine
-import MoultModel
 
 /// A second store, of another version, that follows a store that is in use.
 ///

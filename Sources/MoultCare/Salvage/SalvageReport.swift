@@ -1,6 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
 
 /// The result of salvaging a damaged store: what was read out of it, and what could not be.
 public struct SalvageReport: Sendable, Hashable {

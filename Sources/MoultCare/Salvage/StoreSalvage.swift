@@ -1,7 +1,6 @@
 import MoultBasics
 import MoultEngine
 import MoultModel
-import MoultModelFiles
 import MoultSQLite
 import MoultStore
 

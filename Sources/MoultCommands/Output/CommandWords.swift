@@ -1,7 +1,4 @@
-import Moult
 import MoultBasics
-import MoultModel
-import MoultTools
 
 /// The words of the command line for what a remedy names. Each command runs as it is printed: with the store, the model
 /// and the files that the person has named.

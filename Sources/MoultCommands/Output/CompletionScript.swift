@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// Scripts by which a shell completes the verbs, options and files of Moult or of an app's own tool, made from the list
 /// of verbs and the program's name.

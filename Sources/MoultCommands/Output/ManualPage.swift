@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultTools
 
 /// A page of the manual in the language of `man`, made from the same table as `--help`.

@@ -1,6 +1,5 @@
 import Foundation
 internal import MoultCoreData
-import MoultModel
 import MoultObjects
 
 /// A schema and the stores that hold its models.

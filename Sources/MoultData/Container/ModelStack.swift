@@ -1,7 +1,6 @@
 import Foundation
 import MoultBasics
 internal import MoultCoreData
-import MoultModel
 import MoultObjects
 
 /// A container's schema and its open stores: what the container and all its contexts stand on.

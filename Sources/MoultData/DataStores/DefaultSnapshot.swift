@@ -1,5 +1,4 @@
 import Foundation
-import MoultBasics
 import MoultModel
 import MoultObjects
 import Synchronization

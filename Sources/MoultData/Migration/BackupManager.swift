@@ -2,7 +2,6 @@ import Moult
 import MoultBasics
 internal import MoultCoreData
 import MoultEngine
-import MoultModel
 
 /// Makes, lists, verifies and puts back the backups of one store. Every migration makes one by itself before it changes
 /// anything; this is for a button that says "Create backup now".

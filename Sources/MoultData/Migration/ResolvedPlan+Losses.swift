@@ -1,7 +1,6 @@
 import Foundation
 import MoultBasics
 import MoultModel
-import MoultObjects
 import MoultPlan
 import MoultSQLite
 

@@ -1,6 +1,5 @@
 import Foundation
 public import MoultCoreData
-import MoultModel
 import Observation
 
 /// A class whose objects a store keeps. `@Model` writes the conformance; nobody else should.

@@ -1,5 +1,4 @@
 import Foundation
-import MoultBasics
 import MoultModel
 
 /// Backing data that notes what it is asked for.

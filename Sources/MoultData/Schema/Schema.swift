@@ -1,6 +1,5 @@
 import Foundation
 import MoultBasics
-import MoultModel
 
 /// The models of an app in one version, as values: what becomes the managed object model of a store.
 ///

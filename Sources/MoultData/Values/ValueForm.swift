@@ -1,4 +1,3 @@
-import MoultBasics
 import MoultModel
 
 /// The form of a Swift type's values in a row: SwiftData's rule for each kind of type.

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

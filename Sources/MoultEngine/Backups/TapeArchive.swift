@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// An archive in POSIX's own format, which every `tar` reads (POSIX.1-2017, pax Interchange Format).
 ///

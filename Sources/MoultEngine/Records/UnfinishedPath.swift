@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultStore
 
 /// Names for what is made next to a path until it is whole: `NAME.PID-START-UNIQUE.part`.

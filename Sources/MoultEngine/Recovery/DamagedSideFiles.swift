@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
 
 /// A log or a rollback journal that SQLite applies in part, or not at all, and then removes without a word.

@@ -1,7 +1,5 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
-import MoultStore
 
 /// The one right to change a store, held from here to ``release()``.
 ///

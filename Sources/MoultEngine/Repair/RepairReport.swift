@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultObjects
 
 /// The result of a repair: the faults that it has found, and what became of them.

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// The differences between two compiled models, object for object, whatever the order in which their archives have the
 /// objects.

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// A JSON object being read: typed members with what they mean when absent, and every complaint with its place.
 struct JSONFields {

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// The outer form of an optimised model: its header, and the texts and data that entities and properties name by number.
 struct OptimisedModelSections {

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// One element of an XML model with everything below it.
 struct MarkupElement: Sendable {

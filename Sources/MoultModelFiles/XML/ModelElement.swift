@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// An element of a model file together with where it stands, so that every complaint can say it.
 struct ModelElement {

@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultModel
-import MoultStore
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,6 +1,4 @@
-import MoultModel
 import MoultSQLite
-import MoultStore
 
 /// The destination objects that source objects have become, by entity mapping.
 ///

@@ -1,6 +1,5 @@
 import MoultModel
 import MoultPlan
-import MoultStore
 
 /// One entity mapping of a run, with the policy that makes its objects where it has one.
 final class RunningMapping {

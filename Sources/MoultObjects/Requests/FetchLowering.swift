@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultModel
-import MoultSQLite
 import MoultStore
 
 #if canImport(FoundationEssentials)

@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultModel
-import MoultStore
 
 extension ObjectStore {
     /// Inserts objects of one entity without making objects of them: `NSBatchInsertRequest`.

@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultModel
-import MoultStore
 
 /// One fix, batch by batch.
 struct FixApplication {

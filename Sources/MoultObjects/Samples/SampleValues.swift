@@ -1,4 +1,3 @@
-import MoultBasics
 import MoultModel
 
 /// Values for attributes: what stores hold every day, and the extremes that break readers.

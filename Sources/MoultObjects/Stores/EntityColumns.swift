@@ -1,6 +1,4 @@
-import MoultBasics
 import MoultModel
-import MoultSQLite
 import MoultStore
 
 /// The places of the values of an entity's objects in a store: the table, the entity's number, and for each property of

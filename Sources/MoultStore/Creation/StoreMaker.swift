@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultModel
-import MoultModelFiles
 import MoultSQLite
 
 #if canImport(FoundationEssentials)

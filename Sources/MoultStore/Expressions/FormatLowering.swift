@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultModel
-import MoultSQLite
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultModel
-import MoultPlan
 import MoultSQLite
 
 /// A store opened for looking, without changing a byte of it or of any file beside it.

@@ -1,5 +1,4 @@
 import MoultModel
-import MoultSQLite
 
 /// The questions about rows that repairs and the rules of an app both ask of a store.
 ///

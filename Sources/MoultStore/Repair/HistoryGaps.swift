@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
 
 /// The gaps of a store that keeps persistent history, in its tables and in their counters in `Z_PRIMARYKEY`.

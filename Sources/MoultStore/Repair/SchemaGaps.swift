@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
 
 /// The tables, columns and indexes of the model that a store lacks.

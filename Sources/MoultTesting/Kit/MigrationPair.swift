@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultModel
-import MoultPlan
 import MoultStore
 
 /// Two versions of a model, and what a migration from the older to the newer one has to keep.

@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultEngine
-import MoultModel
 import MoultObjects
 
 /// A migration of an app's own, tried on copies of a store.

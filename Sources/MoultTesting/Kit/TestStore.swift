@@ -2,7 +2,6 @@ import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultObjects
-import MoultPlan
 import MoultStore
 
 /// A store in a folder of its own, which a test migrates from version to version and validates.

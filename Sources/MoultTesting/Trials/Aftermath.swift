@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultEngine
-import MoultModel
 
 /// The checks of what must be true after a run, however it ended.
 ///

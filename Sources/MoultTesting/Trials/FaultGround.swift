@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultEngine
-import MoultModel
 import MoultSQLite
 
 /// The place where the trials of one kind of migration run, with what they begin with and what an undisturbed run makes

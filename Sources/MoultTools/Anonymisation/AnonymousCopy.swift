@@ -1,9 +1,6 @@
 import Moult
 import MoultBasics
 import MoultEngine
-import MoultModel
-import MoultObjects
-import MoultPlan
 import MoultSQLite
 import MoultStore
 

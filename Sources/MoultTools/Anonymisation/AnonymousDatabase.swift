@@ -1,8 +1,6 @@
 import MoultBasics
 import MoultModel
-import MoultModelFiles
 import MoultObjects
-import MoultPlan
 import MoultSQLite
 import MoultStore
 

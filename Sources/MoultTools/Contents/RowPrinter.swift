@@ -1,7 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
-import MoultPlan
 import MoultSQLite
 import MoultStore
 

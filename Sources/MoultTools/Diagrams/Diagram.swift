@@ -1,6 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
 
 /// A picture of boxes and links, before it is written in the language of a tool.
 package struct Diagram: Sendable, Equatable {

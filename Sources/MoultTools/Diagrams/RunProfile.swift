@@ -1,7 +1,6 @@
 import Moult
 import MoultBasics
 import MoultEngine
-import MoultModel
 import Synchronization
 
 /// The distribution of a run's time: by phase, and in the phase that changes rows by statement and step. It is measured

@@ -1,8 +1,6 @@
 import Moult
 import MoultBasics
 import MoultEngine
-import MoultModel
-import MoultPlan
 import MoultSQLite
 import MoultStore
 

@@ -1,7 +1,6 @@
 import MoultBasics
 import MoultModel
 import MoultObjects
-import MoultPlan
 import MoultSQLite
 import MoultStore
 

@@ -1,7 +1,6 @@
 import Moult
 import MoultBasics
 import MoultEngine
-import MoultModel
 
 extension FleetStatus {
     /// Reads the results of a run.

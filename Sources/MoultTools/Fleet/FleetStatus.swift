@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// The status of a fleet: the results of all shards together, while others write them.
 package struct FleetStatus: Sendable {

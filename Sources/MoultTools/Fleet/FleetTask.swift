@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// A store that a run has to work on, and what is known of it from earlier runs.
 package struct FleetTask: Sendable {

@@ -1,6 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
 
 /// The run of one shard: its canary, and the other stores when they may follow.
 struct ShardRun {

@@ -1,7 +1,6 @@
 import Moult
 import MoultBasics
 import MoultEngine
-import MoultModel
 
 /// A fleet as jobs of Slurm: an array with a task for each shard, and what comes before and after it.
 package struct SlurmArray: Sendable {

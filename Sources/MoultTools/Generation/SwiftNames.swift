@@ -1,4 +1,3 @@
-import MoultBasics
 import MoultModel
 
 extension String {

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// The repository that a model is in, read through git itself.
 struct Git {

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultModelFiles
 import MoultPlan
 

@@ -1,7 +1,6 @@
 import Moult
 import MoultBasics
 import MoultEngine
-import MoultModel
 import MoultModelFiles
 import MoultObjects
 import MoultPlan

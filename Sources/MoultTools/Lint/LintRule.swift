@@ -1,6 +1,4 @@
 import MoultBasics
-import MoultModel
-import MoultPlan
 
 /// One rule: what it finds, who is affected, what to do, and the function that finds it.
 ///

@@ -1,6 +1,3 @@
-import MoultBasics
-import MoultModel
-
 /// A request of a browser.
 package struct Request: Sendable {
     package let method: String

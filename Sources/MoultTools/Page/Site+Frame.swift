@@ -1,6 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
 
 extension Site {
     /// The parts of the page.

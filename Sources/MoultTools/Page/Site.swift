@@ -1,7 +1,6 @@
 import Moult
 import MoultBasics
 import MoultModel
-import MoultPlan
 import MoultStore
 
 /// The local page of one store. Requests come one after the other.

@@ -1,8 +1,6 @@
 import Moult
 import MoultBasics
 import MoultCare
-import MoultModel
-import MoultTools
 
 extension Verb {
     static let mirror = Verb(

@@ -2,7 +2,6 @@ import Moult
 import MoultBasics
 import MoultCare
 import MoultModel
-import MoultTools
 
 extension Verb {
     static let doctor = Verb(

@@ -1,5 +1,3 @@
-import MoultBasics
-
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else

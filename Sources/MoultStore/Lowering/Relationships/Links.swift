@@ -1,5 +1,4 @@
 import MoultModel
-import MoultSQLite
 
 /// The pairs that fill a relationship of the destination, and which entity mappings carry the objects at either end.
 struct Links {

@@ -1,4 +1,3 @@
-import MoultModel
 import MoultSQLite
 
 /// The change of one join table of the destination.

@@ -1,5 +1,4 @@
 import MoultModel
-import MoultPlan
 import MoultSQLite
 
 // What fills a row asks for the pairs of its object. Where the store has no index for that, the pairs are first copied into

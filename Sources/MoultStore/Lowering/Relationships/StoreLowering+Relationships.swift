@@ -1,6 +1,5 @@
 import MoultModel
 import MoultPlan
-import MoultSQLite
 
 extension StoreLowering {
     /// The links of a to-one relationship that the rows of a contribution hold.

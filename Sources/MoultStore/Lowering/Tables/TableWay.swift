@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// The changes that SQLite makes to the columns of a table that stays.
 struct ColumnAlteration: Hashable, Sendable {

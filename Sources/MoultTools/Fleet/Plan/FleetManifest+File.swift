@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 extension FleetManifest {
     /// Reads a manifest line by line, and checks its digest.

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
 
 /// Finds the files that may be stores: every plain file below folders, and those that are named.
