@@ -1,7 +1,7 @@
 /// The one error of Moult: what was found, where, and what to do next.
 ///
 /// A caller branches on ``code``; a person reads the rest. ``exitCode`` is what the command line ends with.
-public struct MigrationError: Error, Sendable, Hashable {
+public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of the error.
     public var code: Code
     /// One sentence that says what was found.
@@ -38,9 +38,7 @@ public struct MigrationError: Error, Sendable, Hashable {
     package static func modelInvalid(_ message: String, place: String, remedy: String) -> MigrationError {
         MigrationError(.modelInvalid, message, place: place, remedy: remedy)
     }
-}
 
-extension MigrationError: CustomStringConvertible {
     /// The message, with the place, Core Data's name and number and the cause in parentheses, then the remedy.
     public var description: String {
         let facts = [place.isEmpty ? nil : place, coreData.map { "\($0.constant) \($0.number)" }, cause].compactMap {
@@ -55,9 +53,7 @@ extension MigrationError: CustomStringConvertible {
 
     /// The exit status of the command line for this error (Documentation/CommandLine.md).
     public var exitCode: Int32 { code.exitCode }
-}
 
-extension MigrationError {
     /// The codes, each with what the command line exits with and Core Data's name for it.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code's name, such as `storeAhead`.

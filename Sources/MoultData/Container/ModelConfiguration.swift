@@ -6,7 +6,7 @@ internal import MoultCoreData
 ///
 /// A configuration without a schema holds all models of its container. Several of one container need a schema each, and
 /// names of their own.
-public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable {
+public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable, CustomDebugStringConvertible {
     /// A store in SQLite.
     public typealias Store = DefaultStore
 
@@ -170,9 +170,7 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
                 remedy: "Use at most 250 bytes.")
         }
     }
-}
 
-extension ModelConfiguration: CustomDebugStringConvertible {
     /// The configuration's name and the path of its store.
     public var debugDescription: String { "ModelConfiguration(\(name), \(url.path))" }
 }

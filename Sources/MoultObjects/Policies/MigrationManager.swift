@@ -183,8 +183,6 @@ public final class MigrationManager {
             remedy: "Use one of: \(mappings.map(\.mapping.name).filter { !$0.isEmpty }.joined(separator: ", ")).")
     }
 
-    func sourceID(_ entityName: String, _ key: Int64) -> ObjectID { sources.id(entityName, key) }
-
     func destinationID(_ entityName: String, _ key: Int64) -> ObjectID { destinationStore.id(entityName, key: key) }
 
     // MARK: - Faults

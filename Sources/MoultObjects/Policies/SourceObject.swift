@@ -51,7 +51,7 @@ public final class SourceObject {
     /// The object's own entity, by its name in the old version.
     public var entityName: String { entity.shape.entity.name }
     /// The identity that the object has in the store as it was.
-    public var objectID: ObjectID { manager.sourceID(entityName, key) }
+    public var objectID: ObjectID { manager.sources.id(entityName, key) }
 
     // MARK: - Attributes
 

@@ -141,10 +141,8 @@ extension ObjectStore {
         return reader
     }
 
-    private var now: Double { system.now.sinceReferenceDate }
-
     func lowered(_ fetch: ObjectFetch) throws -> FetchLowering {
-        try FetchLowering(fetch, layout: layout, store: identifier, now: now)
+        try FetchLowering(fetch, layout: layout, store: identifier, now: system.now.sinceReferenceDate)
     }
 
     private func forEachRow(_ sql: SQLText, isCached: Bool = false, _ body: (Statement) throws -> Void) throws {

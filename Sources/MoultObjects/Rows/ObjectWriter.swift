@@ -139,12 +139,7 @@ package final class ObjectWriter {
                 remedy: "Name a relationship of \(object.entityName) that is not transient.")
         }
         try check(destinations, for: stored)
-        switch stored.storage {
-        case .foreignKey(let table, let column, let entityColumn):
-            if let destination = destinations.first {
-                try setToOne(of: object, stored, table, column, entityColumn, to: destination)
-            }
-        case .inverseForeignKey(let table, let column, let entityColumn, let orderColumn):
+        func link(_ table: String, _ column: String, _ entityColumn: String?, _ orderColumn: String?) throws {
             for destination in destinations {
                 let order = try rows.nextPlace(
                     in: stored.reference, of: object.primaryKey, table: table, ownerColumn: column,
@@ -153,13 +148,16 @@ package final class ObjectWriter {
                     table, destination.primaryKey,
                     [(column, object.primaryKey), (entityColumn, number(of: object)), (orderColumn, order)])
             }
-        case .inverseless(let table, let column, let orderColumn):
-            for destination in destinations {
-                let order = try rows.nextPlace(
-                    in: stored.reference, of: object.primaryKey, table: table, ownerColumn: column,
-                    orderColumn: orderColumn)
-                try rows.set(table, destination.primaryKey, [(column, object.primaryKey), (orderColumn, order)])
+        }
+        switch stored.storage {
+        case .foreignKey(let table, let column, let entityColumn):
+            if let destination = destinations.first {
+                try setToOne(of: object, stored, table, column, entityColumn, to: destination)
             }
+        case .inverseForeignKey(let table, let column, let entityColumn, let orderColumn):
+            try link(table, column, entityColumn, orderColumn)
+        case .inverseless(let table, let column, let orderColumn):
+            try link(table, column, nil, orderColumn)
         case .joinTable:
             guard let pair = JoinPair(stored.storage) else { return }
             for destination in destinations {

@@ -151,7 +151,7 @@ package struct SourceReport: ToolAnswer {
 }
 
 /// The files that a model's versions are written down in.
-package struct SchemaFiles {
+package struct SchemaFiles: ToolAnswer {
     let names: [String]
     /// The path of the bundle of `.xcdatamodel`s.
     let bundle: String
@@ -207,9 +207,7 @@ package struct SchemaFiles {
             }
         }
     }
-}
 
-extension SchemaFiles: ToolAnswer {
     package var document: JSONValue {
         ["format": 1, "folder": .string(folder), "bundle": .string(bundle), "versions": JSONValue(names)]
     }

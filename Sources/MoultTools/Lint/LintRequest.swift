@@ -114,7 +114,7 @@ public enum LintProfile: String, Sendable, Hashable, CaseIterable {
 }
 
 /// The findings of the lint rules in a model.
-public struct LintResult: Sendable, CustomStringConvertible {
+public struct LintResult: Sendable, CustomStringConvertible, ToolAnswer {
     /// One finding of a rule at its place.
     public struct Finding: Sendable, Hashable {
         /// The code of the rule, such as `OPEN001`; Documentation/Lint has a page for each.
@@ -180,9 +180,7 @@ public struct LintResult: Sendable, CustomStringConvertible {
 
     /// Whether there is a finding at this severity or above.
     package func has(atLeast severity: MoultBasics.Finding.Severity) -> Bool { report.has(atLeast: severity) }
-}
 
-extension LintResult: ToolAnswer {
     package var document: JSONValue { report.document }
     package func lines(style: TextStyle) -> [String] { report.lines(style: style) }
 }

@@ -152,7 +152,7 @@ package actor Site {
         }
     }
 
-    private func close() {
+    func close() {
         reading?.probe.close()
         reading = nil
     }
@@ -163,9 +163,6 @@ package actor Site {
         self.job = job
         return .seeOther("/job")
     }
-
-    /// Nothing of this process may have the store open while a run changes it.
-    func closeForRun() { close() }
 
     /// Remembers what a confirmation is about; the name is for its form.
     func offer(_ action: Action) -> String {

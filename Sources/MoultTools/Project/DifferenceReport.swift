@@ -112,10 +112,7 @@ package struct VersionProposal: ToolAnswer {
     private var proposed: VersionNumber? { bump.flatMap { bump in numbers.older.map { $0.next(bump.level) } } }
 
     /// Whether the newer version has a number below the proposed one, or none.
-    package var isTooLow: Bool {
-        guard let proposed else { return false }
-        return numbers.newer.map { $0 < proposed } ?? true
-    }
+    package var isTooLow: Bool { if let proposed { numbers.newer.map { $0 < proposed } ?? true } else { false } }
 
     package var document: JSONValue {
         [

@@ -11,7 +11,7 @@ import MoultBasics
 #endif
 
 /// A number as a column holds it, INTEGER or REAL; never NaN.
-package enum ExpressionNumber: Sendable, Hashable {
+package enum ExpressionNumber: Sendable, Hashable, Comparable {
     case integer(Int64)
     case real(Double)
 
@@ -49,9 +49,7 @@ package enum ExpressionNumber: Sendable, Hashable {
         case .real(let number): number >= 0x1p63 ? .max : number < -0x1p63 ? .min : Int64(number)
         }
     }
-}
 
-extension ExpressionNumber: Comparable {
     package static func == (left: ExpressionNumber, right: ExpressionNumber) -> Bool { left.order(right) == 0 }
     package static func < (left: ExpressionNumber, right: ExpressionNumber) -> Bool { left.order(right) < 0 }
 

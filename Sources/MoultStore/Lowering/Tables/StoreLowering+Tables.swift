@@ -34,10 +34,7 @@ struct TableChange {
 
         var keepsColumn: Bool { source == .column(column) }
         /// The condition for the rows that get another value, if not all of them do.
-        var limit: SQLText? {
-            guard case .filled(column, _) = source else { return nil }
-            return "s.\(name: column) IS NULL"
-        }
+        var limit: SQLText? { if case .filled(column, _) = source { "s.\(name: column) IS NULL" } else { nil } }
     }
 
     let table: EntityTable
