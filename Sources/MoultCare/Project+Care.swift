@@ -1,5 +1,4 @@
 import Moult
-import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultPlan

@@ -1,6 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
 import MoultTools
 
 #if canImport(Glibc)
@@ -63,9 +62,7 @@ public enum MoultCommand {
     /// Runs a command line without an app's code, writing to the standard streams.
     ///
     /// - Returns: the exit code; Documentation/CommandLine.md lists them.
-    public static func run(arguments: [String]) async -> Int32 {
-        await run(MigrationRegistry(), arguments: arguments)
-    }
+    public static func run(arguments: [String]) async -> Int32 { await run(MigrationRegistry(), arguments: arguments) }
 
     /// Runs a command line, writing to the standard streams.
     ///
@@ -128,12 +125,11 @@ public enum MoultCommand {
         switch first {
         case "--version":
             let (commit, sqlite) = (MoultVersion.commit, Connection.version)
-            console.print([
+            return console.print([
                 "format": 1, "version": .string(version), "commit": JSONValue(commit), "sqlite": .string(sqlite),
             ]) { _ in
                 ["\(Program.name) \(version)\(commit.map { " (\($0))" } ?? ""), SQLite \(sqlite)"]
             }
-            return .done
         case "--help", "-h", "help":
             return try help(of: Array(arguments.dropFirst()), console)
         default:
@@ -191,8 +187,7 @@ public enum MoultCommand {
             (meant ?? Suggestion.nearest(to: word, among: names)).map { "Did you mean \(Program.name) \(path)\($0)? " }
             ?? ""
         throw MigrationError(
-            .usage, "\(Program.name) \(path)has no verb \(word).",
-            remedy: near + "See \(Program.name) \(path)--help.")
+            .usage, "\(Program.name) \(path)has no verb \(word).", remedy: near + "See \(Program.name) \(path)--help.")
     }
 
     private static func report(_ error: MigrationError, _ console: Console) -> Int32 {

@@ -70,8 +70,6 @@ package struct ExitCode: Sendable, Hashable {
     package static let unwritten = ExitCode(number: 74)
     /// Standard output has no reader any more, as after `| head`: what a shell says of a program that SIGPIPE has ended.
     package static let unread = ExitCode(number: 128 + SIGPIPE)
-    /// A fault of Moult's own.
-    package static let fault = ExitCode(number: 70)
 }
 
 /// A wish to stop, by Control-C or a polite kill. The second one ends the process at once, which is safe too: the mark

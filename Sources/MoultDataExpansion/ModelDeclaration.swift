@@ -53,9 +53,7 @@ struct ModelDeclaration {
         }
         return ""
     }
-}
 
-extension ModelDeclaration {
     /// Reports everything that cannot be persisted, each at its own place; false where the class has to have an
     /// initialiser and has none.
     func check(isSubclass: Bool, in context: some MacroExpansionContext) {
@@ -70,9 +68,7 @@ extension ModelDeclaration {
     }
 
     /// A class without stored properties of its own inherits its parent's initialisers.
-    private func needsInitializer(isSubclass: Bool) -> Bool {
-        !hasInitializer && !(isSubclass && properties.isEmpty)
-    }
+    private func needsInitializer(isSubclass: Bool) -> Bool { !hasInitializer && !(isSubclass && properties.isEmpty) }
 
     private static func fault(of variable: VariableDeclSyntax) -> Diagnostic? {
         guard variable.isInstanceStored, let binding = variable.bindings.first else { return nil }
@@ -178,9 +174,7 @@ enum ModelDiagnostic: DiagnosticMessage {
         }
     }
 
-    var diagnosticID: MessageID {
-        MessageID(domain: "MoultData", id: "\(self)".prefix { $0 != "(" }.description)
-    }
+    var diagnosticID: MessageID { MessageID(domain: "MoultData", id: "\(self)".prefix { $0 != "(" }.description) }
 
     var message: String {
         switch self {

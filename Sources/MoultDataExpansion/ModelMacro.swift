@@ -43,8 +43,7 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         guard declaration.is(ClassDeclSyntax.self) else {
             // Said here, because the compiler does not ask for the members of an enum.
             let kind = declaration.introducer.text
-            context.diagnose(
-                Diagnostic(node: declaration.introducer, message: ModelDiagnostic.notAClass(kind: kind)))
+            context.diagnose(Diagnostic(node: declaration.introducer, message: ModelDiagnostic.notAClass(kind: kind)))
             return []
         }
         guard !protocols.isEmpty else { return [] }
@@ -54,8 +53,7 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         let names = protocols.map { (isMainActors && $0.isPersistentModel ? "@preconcurrency " : "") + "\($0.trimmed)" }
         let word = isMainActors ? "" : "nonisolated "
         return [
-            try ExtensionDeclSyntax(
-                "\(raw: word)extension \(type.trimmed): \(raw: names.joined(separator: ", ")) {}")
+            try ExtensionDeclSyntax("\(raw: word)extension \(type.trimmed): \(raw: names.joined(separator: ", ")) {}")
         ]
     }
 }
@@ -176,9 +174,7 @@ struct ModelMembers {
     }
 
     private func description(of property: PersistedProperty) -> String {
-        var arguments = [
-            "\"\(property.name)\"", "\\_MoultModel.\(property.spelling)", property.access(in: model.name),
-        ]
+        var arguments = ["\"\(property.name)\"", "\\_MoultModel.\(property.spelling)", property.access(in: model.name)]
         if let value = property.initialValue { arguments.append("default: { \(value) }") }
         if let attribute = property.attribute { arguments.append(".attribute(\(list(attribute)))") }
         if let relationship = property.relationship { arguments.append(".relationship(\(list(relationship)))") }

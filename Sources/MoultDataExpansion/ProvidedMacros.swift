@@ -70,8 +70,7 @@ struct ModelActorMacro: MemberMacro, ExtensionMacro {
 /// to may take it in. Inside of an initialiser the properties' own accessors do not know the model yet.
 struct ModelInitializerMacro: BodyMacro {
     static func expansion(
-        of node: AttributeSyntax,
-        providingBodyFor declaration: some DeclSyntaxProtocol & WithOptionalCodeBlockSyntax,
+        of node: AttributeSyntax, providingBodyFor declaration: some DeclSyntaxProtocol & WithOptionalCodeBlockSyntax,
         in context: some MacroExpansionContext
     ) throws -> [CodeBlockItemSyntax] {
         guard let initializer = declaration.as(InitializerDeclSyntax.self), let body = initializer.body else {
@@ -79,9 +78,7 @@ struct ModelInitializerMacro: BodyMacro {
         }
         let statements = Array(body.statements)
         let call: CodeBlockItemSyntax = "_$backingData._wasWritten(by: self)"
-        guard body.mayReturnEarly else {
-            return statements.last?.endsFlow == true ? statements : statements + [call]
-        }
+        guard body.mayReturnEarly else { return statements.last?.endsFlow == true ? statements : statements + [call] }
         // A way out before there is a model would have to be told from one after.
         let isPlain = initializer.optionalMark == nil && initializer.signature.effectSpecifiers?.throwsClause == nil
         return isPlain ? ["defer { _$backingData._wasWritten(by: self) }"] + statements : statements

@@ -124,10 +124,7 @@ package struct PlanOutline: Sendable {
         versions: [ModelVersion], stages: [RegisteredStage], findings: [Finding],
         declarations: [String: [String: Declaration]] = [:]
     ) {
-        self.versions = versions
-        self.stages = stages
-        self.findings = findings
-        self.declarations = declarations
+        (self.versions, self.stages, self.findings, self.declarations) = (versions, stages, findings, declarations)
     }
 
     /// The source location of a model and its properties.
@@ -140,9 +137,7 @@ package struct PlanOutline: Sendable {
         package let properties: [String: Int]
 
         package init(file: String, line: Int, properties: [String: Int]) {
-            self.file = file
-            self.line = line
-            self.properties = properties
+            (self.file, self.line, self.properties) = (file, line, properties)
         }
     }
 }

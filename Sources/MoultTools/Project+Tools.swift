@@ -37,9 +37,7 @@ extension Project {
             try CompileReport(compiling: source, to: output, module: module, isRehearsal: isRehearsal)
         }
     }
-}
 
-extension Project {
     /// Checks the models by rules: released versions, inference, data, sync, source and shape.
     ///
     /// - Parameters:

@@ -18,7 +18,5 @@ extension MigrationError {
 
 extension StringProtocol {
     /// The text without white space at its ends.
-    package var trimmed: String {
-        String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
-    }
+    package var trimmed: String { String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed()) }
 }

@@ -1,4 +1,3 @@
-import Moult
 import MoultEngine
 import MoultModelFiles
 import MoultObjects

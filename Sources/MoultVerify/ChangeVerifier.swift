@@ -34,12 +34,8 @@ package struct ChangeVerifier {
             name: String, property: String? = nil, destination: String? = nil, key: String? = nil,
             isEntity: Bool = false, grows: Bool = false
         ) {
-            self.name = name
-            self.property = property
-            self.destination = destination
-            self.key = key
-            self.isEntity = isEntity
-            self.grows = grows
+            (self.name, self.property, self.destination) = (name, property, destination)
+            (self.key, self.isEntity, self.grows) = (key, isEntity, grows)
         }
     }
 
@@ -52,9 +48,7 @@ package struct ChangeVerifier {
         package var orders: [String]
 
         package init(name: String, keys: [Column], orders: [String] = []) {
-            self.name = name
-            self.keys = keys
-            self.orders = orders
+            (self.name, self.keys, self.orders) = (name, keys, orders)
         }
     }
 
@@ -64,13 +58,8 @@ package struct ChangeVerifier {
     /// Tables that grow as objects are written: history and the counters of keys.
     private let growing: Set<String>
 
-    package init(
-        _ connection: Connection, tables: [Table], pairs: [Pairs], growing: Set<String> = []
-    ) {
-        self.connection = connection
-        self.tables = tables
-        self.pairs = pairs
-        self.growing = growing
+    package init(_ connection: Connection, tables: [Table], pairs: [Pairs], growing: Set<String> = []) {
+        (self.connection, self.tables, self.pairs, self.growing) = (connection, tables, pairs, growing)
     }
 
     /// - Throws: `verificationFailed` where anything differs that was not noted.
@@ -235,9 +224,7 @@ package struct ChangeVerifier {
             .verificationFailed, "\(count) \(fault) that no fix was to change.", place: "\(place) \(first)",
             remedy: "The store is unchanged. Report this as a bug, with the rules.")
     }
-}
 
-extension ChangeVerifier {
     /// The counter of writes may grow in a row that was noted, in one that differs otherwise, and in one that a link
     /// leads to which came, went or changed. Anything else was written for nothing, and an app that holds the object
     /// would be told of a conflict.

@@ -41,8 +41,7 @@ package struct IndexCount: Sendable, Equatable {
     ) throws -> [IndexCount] {
         let rows = try connection.integer("SELECT count(*) FROM \(place) NOT INDEXED") ?? 0
         let counts = try indexes.map { index in
-            IndexCount(
-                index: index, table: table, rows: rows, entries: try entries(connection, place, index))
+            IndexCount(index: index, table: table, rows: rows, entries: try entries(connection, place, index))
         }
         let readable = counts.compactMap(\.entries)
         let lacksRows = !readable.isEmpty && readable.allSatisfy { $0 > rows }
@@ -73,9 +72,7 @@ package struct IndexCount: Sendable, Equatable {
             : "The index \(index) does not match its table: it lists \(listed)."
     }
 
-    package var remedy: Remedy {
-        isDamage ? MigrationError.damagedStoreRemedy : "\(.repair) makes it again."
-    }
+    package var remedy: Remedy { isDamage ? MigrationError.damagedStoreRemedy : "\(.repair) makes it again." }
 
     /// The refusal of a store that has such an index.
     package func refusal(_ store: String) -> MigrationError {

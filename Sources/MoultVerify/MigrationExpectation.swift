@@ -10,10 +10,7 @@ package struct MigrationExpectation: Sendable, Equatable {
         package var keyShift: Int64
 
         package init(sourceTable: String, table: String, entities: [Entity], keyShift: Int64 = 0) {
-            self.sourceTable = sourceTable
-            self.table = table
-            self.entities = entities
-            self.keyShift = keyShift
+            (self.sourceTable, self.table, self.entities, self.keyShift) = (sourceTable, table, entities, keyShift)
         }
     }
 
@@ -31,15 +28,10 @@ package struct MigrationExpectation: Sendable, Equatable {
         package var isPicked: Bool
 
         package init(
-            sourceName: String, sourceNumber: Int, name: String, number: Int, columns: [Column],
-            isPicked: Bool = false
+            sourceName: String, sourceNumber: Int, name: String, number: Int, columns: [Column], isPicked: Bool = false
         ) {
-            self.isPicked = isPicked
-            self.sourceName = sourceName
-            self.sourceNumber = sourceNumber
-            self.name = name
-            self.number = number
-            self.columns = columns
+            (self.isPicked, self.sourceName, self.sourceNumber) = (isPicked, sourceName, sourceNumber)
+            (self.name, self.number, self.columns) = (name, number, columns)
         }
     }
 
@@ -50,9 +42,7 @@ package struct MigrationExpectation: Sendable, Equatable {
         package var ifNil: String?
 
         package init(source: String, destination: String, ifNil: String? = nil) {
-            self.source = source
-            self.destination = destination
-            self.ifNil = ifNil
+            (self.source, self.destination, self.ifNil) = (source, destination, ifNil)
         }
     }
 
@@ -65,9 +55,7 @@ package struct MigrationExpectation: Sendable, Equatable {
             package var destination: String
 
             package init(table: String, owner: String, destination: String) {
-                self.table = table
-                self.owner = owner
-                self.destination = destination
+                (self.table, self.owner, self.destination) = (table, owner, destination)
             }
         }
 
@@ -80,10 +68,8 @@ package struct MigrationExpectation: Sendable, Equatable {
             package var byDestination: [Int: Int64]
 
             package init(sourceTable: String, table: String, bySource: [Int: Int64], byDestination: [Int: Int64]) {
-                self.sourceTable = sourceTable
-                self.table = table
-                self.bySource = bySource
-                self.byDestination = byDestination
+                (self.sourceTable, self.table) = (sourceTable, table)
+                (self.bySource, self.byDestination) = (bySource, byDestination)
             }
         }
 
@@ -103,14 +89,9 @@ package struct MigrationExpectation: Sendable, Equatable {
             place: String, source: Place, destination: Place, ownerTable: String, destinationTable: String,
             isLossy: Bool, ownerShifts: KeyShifts? = nil, destinationShifts: KeyShifts? = nil
         ) {
-            self.ownerShifts = ownerShifts
-            self.destinationShifts = destinationShifts
-            self.place = place
-            self.source = source
-            self.destination = destination
-            self.ownerTable = ownerTable
-            self.destinationTable = destinationTable
-            self.isLossy = isLossy
+            (self.ownerShifts, self.destinationShifts, self.place) = (ownerShifts, destinationShifts, place)
+            (self.source, self.destination, self.ownerTable) = (source, destination, ownerTable)
+            (self.destinationTable, self.isLossy) = (destinationTable, isLossy)
         }
     }
 
@@ -133,12 +114,8 @@ package struct MigrationExpectation: Sendable, Equatable {
     /// The entities of the destination of which others make objects too.
     package var open: Set<String> = []
 
-    package init(
-        rows: [Rows] = [], removed: [(name: String, number: Int, table: String)] = [], pairs: [Pairs] = []
-    ) {
-        self.rows = rows
-        self.removed = removed
-        self.pairs = pairs
+    package init(rows: [Rows] = [], removed: [(name: String, number: Int, table: String)] = [], pairs: [Pairs] = []) {
+        (self.rows, self.removed, self.pairs) = (rows, removed, pairs)
     }
 
     package static func == (left: MigrationExpectation, right: MigrationExpectation) -> Bool {

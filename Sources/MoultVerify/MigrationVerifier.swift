@@ -167,8 +167,7 @@ package struct MigrationVerifier {
     package func verify(_ pairs: MigrationExpectation.Pairs) throws {
         let (source, destination) = (pairs.source, pairs.destination)
         let before = [old(destination.owner, pairs.ownerShifts), old(destination.destination, pairs.destinationShifts)]
-        let wasNot = Lookup.misses(
-            before, [source.owner, source.destination], in: "source.\(source.table.quotedName)")
+        let wasNot = Lookup.misses(before, [source.owner, source.destination], in: "source.\(source.table.quotedName)")
         let invented = try connection.integer("SELECT count(*) FROM \(all(destination, "main")) AND \(wasNot)")
         if let invented, invented > 0 {
             throw failure(
@@ -242,9 +241,7 @@ package struct MigrationVerifier {
             .verificationFailed, message, place: place,
             remedy: "The store was left as it is. Report this as a bug, with the plan.")
     }
-}
 
-extension MigrationVerifier {
     /// Rows of statements that migration policies have changed stand in a temporary table, `made` beside those that
     /// they have added.
     private var hasPolicyRows: Bool {

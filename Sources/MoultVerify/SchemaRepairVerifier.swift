@@ -21,12 +21,8 @@ package struct SchemaRepairVerifier {
         package init(
             table: String, name: String, type: String, numbers: [Int], value: String? = nil, listKey: String? = nil
         ) {
-            self.table = table
-            self.name = name
-            self.type = type
-            self.numbers = numbers
-            self.value = value
-            self.listKey = listKey
+            (self.table, self.name, self.type) = (table, name, type)
+            (self.numbers, self.value, self.listKey) = (numbers, value, listKey)
         }
     }
 
@@ -42,11 +38,8 @@ package struct SchemaRepairVerifier {
     package init(
         _ connection: Connection, objects: [StoreShape.Object], columns: [Column], numbers: [Int], gone: [String] = []
     ) {
-        self.gone = gone
-        self.connection = connection
-        self.objects = objects
-        self.columns = columns
-        self.numbers = numbers
+        (self.gone, self.connection, self.objects) = (gone, connection, objects)
+        (self.columns, self.numbers) = (columns, numbers)
     }
 
     /// - Throws: `verificationFailed` where anything differs that was not asked for.
@@ -75,9 +68,7 @@ package struct SchemaRepairVerifier {
             try refuse(now[key(entry)] != .some(entry.sql), entry.name, "the \(entry.kind.rawValue) is not as it was")
         }
         let wanted = Dictionary(objects.map { ("\($0.kind) \($0.name)", $0.sql) }, uniquingKeysWith: { one, _ in one })
-        for (name, sql) in wanted {
-            try refuse(now[name] != .some(sql), name, "it was not made as it was asked for")
-        }
+        for (name, sql) in wanted { try refuse(now[name] != .some(sql), name, "it was not made as it was asked for") }
         let old = Set(before.entries.map(key))
         for entry in after.entries where !old.contains(key(entry)) && wanted[key(entry)] == nil {
             try refuse(!isPart(entry), entry.name, "the \(entry.kind.rawValue) is new")
@@ -178,15 +169,12 @@ package struct RebuildVerifier {
         ///   - origin: what the old table calls it.
         ///   - numbers: the entity numbers of the rows that have it; nil for all.
         package init(_ name: String, origin: String, numbers: [Int]?) {
-            self.name = name
-            self.origin = origin
-            self.numbers = numbers
+            (self.name, self.origin, self.numbers) = (name, origin, numbers)
         }
     }
 
     let connection: Connection
     let table: String
-    let old: String
     let keys: [Column]
     let columns: [Column]
     private let rows: String
@@ -197,11 +185,7 @@ package struct RebuildVerifier {
         without left: String? = nil
     ) {
         rows = "main.\(old.quotedName) AS s" + (left.map { " WHERE NOT (\($0))" } ?? "")
-        self.connection = connection
-        self.table = table
-        self.old = old
-        self.keys = keys
-        self.columns = columns
+        (self.connection, self.table, self.keys, self.columns) = (connection, table, keys, columns)
     }
 
     /// - Throws: `verificationFailed` where a row is missing, is one too many, or has another value.

@@ -10,11 +10,7 @@ package struct StoreShape: Sendable, Equatable {
         package var name: String
         package var sql: String
 
-        package init(kind: String, name: String, sql: String) {
-            self.kind = kind
-            self.name = name
-            self.sql = sql
-        }
+        package init(kind: String, name: String, sql: String) { (self.kind, self.name, self.sql) = (kind, name, sql) }
     }
 
     /// One row of `Z_PRIMARYKEY` and the table whose keys it counts.
@@ -25,10 +21,7 @@ package struct StoreShape: Sendable, Equatable {
         package var table: String
 
         package init(number: Int, name: String, superNumber: Int, table: String) {
-            self.number = number
-            self.name = name
-            self.superNumber = superNumber
-            self.table = table
+            (self.number, self.name, self.superNumber, self.table) = (number, name, superNumber, table)
         }
     }
 
@@ -49,13 +42,8 @@ package struct StoreShape: Sendable, Equatable {
             place: String, table: String, column: String, numbers: [Int], targetTable: String, targetNumbers: [Int],
             entityColumn: String? = nil
         ) {
-            self.place = place
-            self.table = table
-            self.column = column
-            self.numbers = numbers
-            self.targetTable = targetTable
-            self.targetNumbers = targetNumbers
-            self.entityColumn = entityColumn
+            (self.place, self.table, self.column, self.numbers) = (place, table, column, numbers)
+            (self.targetTable, self.targetNumbers, self.entityColumn) = (targetTable, targetNumbers, entityColumn)
         }
     }
 
@@ -71,12 +59,8 @@ package struct StoreShape: Sendable, Equatable {
         package init(
             place: String, table: String, column: String, numbers: [Int], inverseTable: String, inverseColumn: String
         ) {
-            self.place = place
-            self.table = table
-            self.column = column
-            self.numbers = numbers
-            self.inverseTable = inverseTable
-            self.inverseColumn = inverseColumn
+            (self.place, self.table, self.column) = (place, table, column)
+            (self.numbers, self.inverseTable, self.inverseColumn) = (numbers, inverseTable, inverseColumn)
         }
     }
 
@@ -89,10 +73,7 @@ package struct StoreShape: Sendable, Equatable {
         package var inverseColumn: String
 
         package init(place: String, table: String, column: String, inverseColumn: String) {
-            self.place = place
-            self.table = table
-            self.column = column
-            self.inverseColumn = inverseColumn
+            (self.place, self.table, self.column, self.inverseColumn) = (place, table, column, inverseColumn)
         }
     }
 
@@ -104,9 +85,7 @@ package struct StoreShape: Sendable, Equatable {
         package var columns: [String]
 
         package init(place: String, table: String, columns: [String]) {
-            self.place = place
-            self.table = table
-            self.columns = columns
+            (self.place, self.table, self.columns) = (place, table, columns)
         }
     }
 
@@ -119,10 +98,7 @@ package struct StoreShape: Sendable, Equatable {
         package var numbers: [Int]
 
         package init(place: String, table: String, column: String, numbers: [Int]) {
-            self.place = place
-            self.table = table
-            self.column = column
-            self.numbers = numbers
+            (self.place, self.table, self.column, self.numbers) = (place, table, column, numbers)
         }
     }
 
@@ -134,10 +110,7 @@ package struct StoreShape: Sendable, Equatable {
         package var numbers: [Int]
 
         package init(place: String, table: String, columns: [String], numbers: [Int]) {
-            self.place = place
-            self.table = table
-            self.columns = columns
-            self.numbers = numbers
+            (self.place, self.table, self.columns, self.numbers) = (place, table, columns, numbers)
         }
     }
 
@@ -157,13 +130,8 @@ package struct StoreShape: Sendable, Equatable {
         objects: [Object] = [], entities: [EntityNumber] = [], references: [Reference] = [],
         oneToOnes: [OneToOne] = [], required: [Column] = [], unique: [Uniqueness] = [], external: [Column] = []
     ) {
-        self.objects = objects
-        self.entities = entities
-        self.references = references
-        self.oneToOnes = oneToOnes
-        self.required = required
-        self.unique = unique
-        self.external = external
+        (self.objects, self.entities, self.references, self.oneToOnes) = (objects, entities, references, oneToOnes)
+        (self.required, self.unique, self.external) = (required, unique, external)
     }
 }
 

@@ -24,9 +24,7 @@ package struct StoreVerifier {
         countsStrangers: Bool = false
     ) {
         (self.withValues, self.countsStrangers) = (withValues, countsStrangers)
-        self.connection = connection
-        self.shape = shape
-        self.schema = schema
+        (self.connection, self.shape, self.schema) = (connection, shape, schema)
     }
 
     /// The faults of the catalogue and the entity numbers.
@@ -48,9 +46,7 @@ package struct StoreVerifier {
     }
 
     /// The faults that one check finds.
-    package func rows(
-        _ check: RowCheck, externalFileExists: ((String) throws -> Bool)? = nil
-    ) throws -> [Violation] {
+    package func rows(_ check: RowCheck, externalFileExists: ((String) throws -> Bool)? = nil) throws -> [Violation] {
         switch check {
         case .strangers: try strangers()
         case .references: try references()
@@ -172,9 +168,7 @@ package struct StoreVerifier {
             "Z_PRIMARYKEY does not number \(entity.name) \(entity.number).", remedy)
     }
 
-    private func counter(
-        of entity: StoreShape.EntityNumber, _ row: PrimaryKeyRow, _ next: String
-    ) throws -> Finding? {
+    private func counter(of entity: StoreShape.EntityNumber, _ row: PrimaryKeyRow, _ next: String) throws -> Finding? {
         let highest = try connection.integer("SELECT max(Z_PK) FROM \(table(entity.table))") ?? 0
         guard let max = row.max else {
             return finding(
@@ -238,8 +232,7 @@ package struct StoreVerifier {
                 """
             return try violation(
                 count(rows), "inverse-disagrees", .error, place: pair.place, "object refers", plural: "objects refer",
-                "through \(pair.place) to an object that does not refer back.",
-                "\(.repair) makes the two sides agree."
+                "through \(pair.place) to an object that does not refer back.", "\(.repair) makes the two sides agree."
             )?.naming(keys(rows))
         }
     }
@@ -346,8 +339,7 @@ package struct StoreVerifier {
             }
             return violation(
                 missing, "external-file-missing", .error, place: column.place, "object keeps", plural: "objects keep",
-                "\(column.place) in a file that is not there.",
-                "Put the store's support folder back next to it."
+                "\(column.place) in a file that is not there.", "Put the store's support folder back next to it."
             )?.naming((keys, []))
         }
     }

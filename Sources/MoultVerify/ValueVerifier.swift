@@ -35,15 +35,9 @@ package struct ValueVerifier {
         /// Such as `a Date`.
         package var typeName: String
 
-        package init(
-            place: String, table: String, column: String, numbers: [Int], form: Form, typeName: String
-        ) {
-            self.place = place
-            self.table = table
-            self.column = column
-            self.numbers = numbers
-            self.form = form
-            self.typeName = typeName
+        package init(place: String, table: String, column: String, numbers: [Int], form: Form, typeName: String) {
+            (self.place, self.table, self.column) = (place, table, column)
+            (self.numbers, self.form, self.typeName) = (numbers, form, typeName)
         }
     }
 
@@ -57,9 +51,7 @@ package struct ValueVerifier {
     }
 
     /// One finding for each column that has such a value, with their count and the keys of the first.
-    package func findings() throws -> [Finding] {
-        try suspicious().compactMap(finding)
-    }
+    package func findings() throws -> [Finding] { try suspicious().compactMap(finding) }
 
     /// The columns that have a value to look at, by one pass over each table.
     private func suspicious() throws -> [Column] {
@@ -152,9 +144,7 @@ extension ValueVerifier.Column {
     }
 
     /// SQLite reads the digits of the smallest integer as a REAL, because the sign is an operator.
-    private static func literal(_ number: Int64) -> String {
-        number == .min ? "(\(number + 1) - 1)" : "\(number)"
-    }
+    private static func literal(_ number: Int64) -> String { number == .min ? "(\(number + 1) - 1)" : "\(number)" }
 
     /// Whether a value that satisfies the condition is at fault.
     fileprivate func isFault(_ cell: SQLiteCell, _ kind: String) -> Bool {

@@ -1,7 +1,6 @@
 import CMicroHTTPD
 import Dispatch
 import MoultBasics
-import MoultModel
 import MoultTools
 import Synchronization
 

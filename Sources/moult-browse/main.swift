@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultCommands
-import MoultModel
 import MoultTools
 
 #if canImport(Darwin)

@@ -183,7 +183,7 @@ do {
     case "finish":
         _ = try Migrator(options: MigrationOptions(isFrugal: true)).finishDeferred(store, .all, observer)
     case "follow":
-        var mirror = try MirroredStore(of: store, versions: MirroredVersions.make(to: "on"))
+        var mirror = try MirroredStore(of: store, .init(MirroredVersions.make(to: "on")))
         while true {
             _ = try mirror.synchronise()
             printer.print("followed")

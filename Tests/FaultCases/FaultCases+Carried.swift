@@ -175,12 +175,12 @@ extension FaultCases {
                 let first = exportPath(second, "first.sqlite")
                 let known = try MirrorRecord.read(StoreRecords(store: system.resolve(first)), system)
                 guard known?.state != .mirroring else {
-                    var mirror = try MirroredStore(of: first, versions: versions, system: system)
+                    var mirror = try MirroredStore(of: first, .init(versions), on: system)
                     _ = try mirror.synchronise()
                     return
                 }
                 _ = try MirroredStore.start(
-                    first, versions: versions, at: second, options: .init(losses: .asTheVersionsSay()), system: system)
+                    .init(first, .migrateInto(second)), .init(versions, losses: .asTheVersionsSay()), on: system)
             }
             trial.recover = { _, _ in }
             trial.opened = { exportPath($0, "first.sqlite") }

@@ -20,10 +20,10 @@ extension FaultCases {
                 defer { writer.close() }
                 for _ in 0..<3 { try writer.save(writes: 8) }
                 _ = try MirroredStore.start(
-                    store, versions: versions, at: second, options: .init(losses: .asTheVersionsSay()))
+                    .init(store, .migrateInto(second)), .init(versions, losses: .asTheVersionsSay()))
                 for _ in 0..<2 { try writer.save(writes: 8) }
             } run: { second, system in
-                var mirror = try MirroredStore(of: first(second), versions: versions, system: system)
+                var mirror = try MirroredStore(of: first(second), .init(versions), on: system)
                 _ = try mirror.synchronise()
             }
             // There is nothing to recover but what SQLite heals and the next run removes.

@@ -154,7 +154,7 @@ struct JoinNameTests {
         let clients = try Clients([Self.client(["note"])])
         let second = clients.folder.path + "/second.sqlite"
         var mirror = try MirroredStore.start(
-            clients.path, versions: clients.versions, at: second, options: .init(losses: .asTheVersionsSay()))
+            .init(clients.path, .migrateInto(second)), .init(clients.versions, losses: .asTheVersionsSay()))
         #expect(try SQLiteShell.run(second, "SELECT * FROM Z_1TRUSTEDBY ORDER BY 1") == Self.pairs)
         try clients.shell(
             "DELETE FROM Z_1TRUSTEDBY WHERE Z_1TRUSTS = 5; UPDATE ZCLIENT SET Z_OPT = 2 WHERE Z_PK IN (5, 9)")

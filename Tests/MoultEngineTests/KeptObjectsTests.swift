@@ -188,7 +188,7 @@ struct KeptObjectsTests {
         let places = try Places(Self.plain, history: true)
         let second = places.folder.path + "/second.sqlite"
         _ = try MirroredStore.start(
-            places.path, versions: places.versions, at: second, options: .init(losses: .asTheVersionsSay()))
+            .init(places.path, .migrateInto(second)), .init(places.versions, losses: .asTheVersionsSay()))
         #expect(
             try SQLiteShell.run(second, "SELECT name FROM sqlite_master WHERE name LIKE 'app%' ORDER BY 1")
                 == "app_code\napp_log\napp_log_what\napp_name\napp_trigger\napp_view\n")

@@ -98,7 +98,8 @@ struct NewerFrameworkTests {
 
     @Test func `the way back and a mirror warn of it as a migration does`() throws {
         let notes = try Notes(level: 1_602)
-        let mirror = try MirroredStore.start(notes.path, versions: notes.versions, at: notes.folder.path + "/m.sqlite")
+        let mirror = try MirroredStore.start(
+            .init(notes.path, .migrateInto(notes.folder.path + "/m.sqlite")), .init(notes.versions))
         #expect(mirror.warnings.map(\.code) == ["framework-unknown"])
         _ = try Migrator().run(notes.prepared())
         let back = try StoreDowngrade(notes.path, versions: notes.versions, to: "1")

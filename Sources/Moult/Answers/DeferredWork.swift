@@ -94,8 +94,8 @@ extension [DeferredWork.Task] {
         var table = TextTable([.left("  what waits"), .right("rows"), .right("bytes"), .right("about")])
         for task in self {
             table.add(
-                "  " + task.sentence, Quantity.count(Int(clamping: task.rows)),
-                task.bytes.map { Quantity.bytes(Int(clamping: $0)) } ?? "", Quantity.duration(task.seconds))
+                "  " + task.sentence, Quantity.count(task.rows),
+                task.bytes.map { Quantity.bytes($0) } ?? "", Quantity.duration(task.seconds))
         }
         return table.lines(style: style)
     }

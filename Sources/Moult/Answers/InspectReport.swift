@@ -3,8 +3,8 @@ import MoultModel
 import MoultSQLite
 import MoultStore
 
-/// A report on one store: its version, its metadata, its objects and its findings.
-package struct InspectReport: Sendable {
+/// The result of inspecting a store: its version, its entities, the framework that wrote it, and its metadata.
+public struct StoreInspection: Sendable, CustomStringConvertible {
     private let snapshot: StoreSnapshot
     private let recognition: StoreRecognition
     private let names: [String]
@@ -27,8 +27,7 @@ package struct InspectReport: Sendable {
             let recognition = try StoreRecognition(of: snapshot, in: versions)
             let counts = try snapshot.objectCounts(of: recognition.model, over: probe.connection)
             let history = try snapshot.historyRows(over: probe.connection)
-            return Self(
-                snapshot, recognition, in: versions, counts: counts, history: history, withValues: withValues)
+            return Self(snapshot, recognition, in: versions, counts: counts, history: history, withValues: withValues)
         }
     }
 
@@ -36,29 +35,32 @@ package struct InspectReport: Sendable {
         _ snapshot: StoreSnapshot, _ recognition: StoreRecognition, in versions: ModelVersions,
         counts: [String: Int64?], history: [String: Int64], withValues: Bool
     ) {
-        self.withValues = withValues
-        self.history = history
-        self.snapshot = snapshot
-        self.recognition = recognition
+        (self.withValues, self.history) = (withValues, history)
+        (self.snapshot, self.recognition) = (snapshot, recognition)
         names = recognition.position.map { versions.versions[$0].names } ?? []
         self.counts = counts.sorted { $0.key.precedesInByteOrder($1.key) }
     }
 
     /// The name of the store's version; nil if it is of none.
-    package var versionName: String? { names.first }
-    /// `NSStoreUUID`.
-    package var uuid: String { snapshot.metadata.uuid }
-    /// The level of the framework that wrote the store; nil if the metadata do not say.
-    package var framework: Int? { snapshot.metadata.framework }
-    /// Objects by entity, without those of sub-entities; an entity is missing if its objects cannot be counted.
-    package var rowCounts: [String: Int64] {
+    public var version: String? { names.first }
+    /// The store's UUID.
+    public var uuid: String { snapshot.metadata.uuid }
+    /// The level of the framework that wrote the store last; nil if the metadata do not say.
+    public var framework: Int? { snapshot.metadata.framework }
+    /// Objects by entity, without those of sub-entities. An entity is missing if its objects cannot be counted.
+    public var rowCounts: [String: Int64] {
         Dictionary(counts.compactMap { name, rows in rows.map { (name, $0) } }, uniquingKeysWith: { first, _ in first })
     }
-    package var findings: [Finding] { snapshot.findings + recognition.findings }
+    /// The findings about the store.
+    public var findings: [Finding] { snapshot.findings + recognition.findings }
+    /// The text that `moult inspect` prints.
+    public var description: String { lines(style: .plain).joined(separator: "\n") }
+    /// The JSON that `moult inspect --json` prints, on one line.
+    public var json: String { document.compact }
 
     package var document: JSONValue {
         [
-            "format": 1, "version": version,
+            "format": 1, "version": versionDocument,
             "entities": .array(
                 counts.map { ["name": .string($0.key), "rows": $0.value.map(JSONValue.integer) ?? .null] }),
             "framework": snapshot.metadata.framework.map { JSONValue($0) } ?? .null,
@@ -82,7 +84,7 @@ package struct InspectReport: Sendable {
         return JSONValue(sorted: entries)
     }
 
-    private var version: JSONValue {
+    private var versionDocument: JSONValue {
         [
             "name": JSONValue(names.first), "names": JSONValue(names),
             "recognisedBy": .string(recognition.basis.rawValue),
@@ -112,9 +114,9 @@ package struct InspectReport: Sendable {
         if !identifiers.isEmpty { facts.add("identifiers", identifiers.joined(separator: ", ")) }
         facts.add("framework", snapshot.metadata.framework.map(String.init) ?? "not given")
         facts.add("uuid", snapshot.metadata.uuid)
-        facts.add("file", "\(Quantity.bytes(Int(clamping: snapshot.file.size))), \(snapshot.file.journalMode.rawValue)")
+        facts.add("file", "\(Quantity.bytes(snapshot.file.size)), \(snapshot.file.journalMode.rawValue)")
         for (table, rows) in history.sorted(by: { $0.key < $1.key }) {
-            facts.add("history", "\(table): \(Quantity.count(Int(clamping: rows), "row"))")
+            facts.add("history", "\(table): \(Quantity.count(rows, "row"))")
         }
         if !snapshot.cloudKitTables.isEmpty {
             facts.add("CloudKit", Quantity.count(snapshot.cloudKitTables.count, "table"))
@@ -123,9 +125,7 @@ package struct InspectReport: Sendable {
             facts.add("metadata", withValues ? "\(key) = \(value.document.compact)" : key)
         }
         var entities = TextTable([.left("entity"), .right("rows")])
-        for (name, rows) in counts {
-            entities.add(name, rows.map { Quantity.count(Int(clamping: $0)) } ?? "?")
-        }
+        for (name, rows) in counts { entities.add(name, rows.map { Quantity.count($0) } ?? "?") }
         return facts.lines(style: style) + [""] + entities.lines(style: style)
             + findings.filter { $0.severity > .note }.flatMap { $0.lines(style: style) }
     }

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 extension MigrationError {
     /// The document that stands in place of a verb's own when it fails.

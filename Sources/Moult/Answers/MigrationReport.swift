@@ -2,7 +2,6 @@ import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultObjects
-import MoultStore
 
 /// The result of a migration, or of the rehearsal of one.
 public struct MigrationReport: Sendable {
@@ -193,8 +192,7 @@ extension MigrationReport: CustomStringConvertible {
             .init(
                 "phases",
                 .array(timings.map { ["phase": .string($0.phase.rawValue), "seconds": .double($0.seconds)] })),
-            .init(
-                "backup", backup.map { ["name": .string($0.name), "folder": .string($0.folder)] } ?? .null),
+            .init("backup", backup.map { ["name": .string($0.name), "folder": .string($0.folder)] } ?? .null),
             .init("space", .array(space.parts.map(\.document))),
             .init("recovery", outcome == .migrated ? .string(recovery.rawValue) : .null),
             .init("prunedBackups", JSONValue(prunedBackups)), .init("losses", .array(losses.map(\.document))),
@@ -238,16 +236,12 @@ extension MigrationReport: CustomStringConvertible {
         let what = isRehearsed ? "Rehearsed, and the store is unchanged:" : "Migrated"
         var lines = [
             "\(style.green(what)) \(from.printable) → \(to.printable) in \(Quantity.duration(seconds)), verified: "
-                + "\(Quantity.bytes(Int(clamping: bytesBefore))) became \(Quantity.bytes(Int(clamping: bytesAfter)))."
+                + "\(Quantity.bytes(bytesBefore)) became \(Quantity.bytes(bytesAfter))."
         ]
         lines += table.lines(style: style) + policies.map(\.line)
-        if recovery != .nothing {
-            lines.append("An earlier run had not finished. It was \(recovery.rawValue) first.")
-        }
+        if recovery != .nothing { lines.append("An earlier run had not finished. It was \(recovery.rawValue) first.") }
         for report in ruleReports { lines += report.lines(style: style, isRehearsed: isRehearsed) }
-        if quarantined > 0 {
-            lines.append("\(Quantity.count(Int(clamping: quarantined), "object")) went to the quarantine.")
-        }
+        if quarantined > 0 { lines.append("\(Quantity.count(quarantined, "object")) went to the quarantine.") }
         if let deferral { lines += deferral.lines(style: style) }
         for loss in losses { lines.append("\(style.red("!")) \(loss.sentence.printable)") }
         if let backup {
@@ -291,11 +285,11 @@ extension InstanceCounts {
         let outcomes = [
             (kept, "kept"), (split, "split"), (merged, "merged"), (dropped, "dropped"), (quarantined, "quarantined"),
         ]
-        let parts = outcomes.filter { $0.0 > 0 }.map { "\(Quantity.count(Int(clamping: $0.0))) \($0.1)" }
+        let parts = outcomes.filter { $0.0 > 0 }.map { "\(Quantity.count($0.0)) \($0.1)" }
         let told = (Self.sorted(reasons) + Self.sorted(notes)).map {
-            "; \($0.key): \(Quantity.count(Int(clamping: $0.value)))"
+            "; \($0.key): \(Quantity.count($0.value))"
         }
-        let all = "\(Quantity.count(Int(clamping: sources))) of \(entityName ?? mapping)"
+        let all = "\(Quantity.count(sources)) of \(entityName ?? mapping)"
         return "\(policy): \(all)\(parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))\(told.joined())".printable
     }
 

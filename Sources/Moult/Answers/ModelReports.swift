@@ -3,8 +3,8 @@ import MoultModel
 import MoultModelFiles
 import MoultPlan
 
-/// A difference between two versions in words: what a store would notice, what it would not, and what is open.
-package struct DiffReport: Sendable {
+/// The changes between two versions.
+public struct ModelDifference: Sendable, CustomStringConvertible {
     private let diff: ModelDiff
     private let inferred: InferredMapping
     private let questions: [Question]
@@ -17,22 +17,27 @@ package struct DiffReport: Sendable {
         questions = inferred.questions.map { $0.bound(to: older, newer) }
     }
 
-    /// The names of the versions.
-    package var names: (from: String, to: String) { (diff.from, diff.to) }
-    /// One sentence for each change that the version hashes show.
-    package var hashed: [String] { diff.hashed.map(\.sentence) }
-    /// One sentence for each change that Core Data does not notice.
-    package var unhashed: [String] { diff.unhashed.map(\.sentence) }
-    /// Whether a mapping can be inferred.
-    package var isInferable: Bool { inferred.mapping != nil }
+    /// The name of the older version.
+    public var from: String { diff.from }
+    /// The name of the newer version.
+    public var to: String { diff.to }
+    /// Changes that change the version hash, so that a store has to be migrated; one sentence each.
+    public var changes: [String] { diff.hashed.map(\.sentence) }
+    /// Changes that Core Data does not notice; one sentence each.
+    public var unnoticedChanges: [String] { diff.unhashed.map(\.sentence) }
+    /// Whether the mapping can be inferred.
+    public var isInferable: Bool { inferred.mapping != nil }
     package var isEmpty: Bool { diff.isEmpty }
+    /// The text that `moult diff` prints.
+    public var description: String { lines(style: .plain).joined(separator: "\n") }
+    /// The JSON that `moult diff --json` prints, on one line.
+    public var json: String { document.compact }
 
     package var document: JSONValue {
         [
             "format": 1, "from": .string(diff.from), "to": .string(diff.to), "equal": .bool(diff.isEmpty),
             "equalForOpening": .bool(diff.hashed.isEmpty), "inferable": .bool(inferred.mapping != nil),
-            "changes": .array(diff.changes.map(\.document)),
-            "questions": .array(questions.map(\.document)),
+            "changes": .array(diff.changes.map(\.document)), "questions": .array(questions.map(\.document)),
             "refusals": .array(inferred.refusals.map(\.finding.planDocument)),
         ]
     }
@@ -76,8 +81,7 @@ extension ModelChange {
     package var document: JSONValue {
         [
             "kind": .string(kind.rawValue), "entity": JSONValue(entity), "member": JSONValue(member),
-            "old": JSONValue(old),
-            "new": JSONValue(new), "sentence": .string(sentence), "hashed": .bool(isHashed),
+            "old": JSONValue(old), "new": JSONValue(new), "sentence": .string(sentence), "hashed": .bool(isHashed),
             "losesData": .bool(losesData), "mayFail": .bool(mayFail),
         ]
     }
@@ -88,8 +92,7 @@ extension Question {
         [
             "kind": .string(kind.rawValue), "from": .string(from), "to": .string(to), "entity": .string(entity),
             "property": JSONValue(property), "sentence": .string(sentence),
-            "candidates": .array(
-                candidates.map { ["name": .string($0.name), "evidence": JSONValue($0.evidence)] }),
+            "candidates": .array(candidates.map { ["name": .string($0.name), "evidence": JSONValue($0.evidence)] }),
             "answers": .array(answers.map(\.document)),
         ]
     }
@@ -97,9 +100,7 @@ extension Question {
 
 extension Answer {
     package var document: JSONValue {
-        var members: [JSONValue.Member] = [
-            .init("from", .string(from)), .init("to", .string(to)),
-        ]
+        var members: [JSONValue.Member] = [.init("from", .string(from)), .init("to", .string(to))]
         if let fromChecksum { members.append(.init("fromChecksum", .string(fromChecksum))) }
         if let toChecksum { members.append(.init("toChecksum", .string(toChecksum))) }
         members.append(.init("entity", .string(entity)))
@@ -237,8 +238,7 @@ extension EntityMapping {
             "name": .string(name), "type": .string("\(type)"), "source": JSONValue(sourceEntityName),
             "sourceHash": JSONValue(sourceEntityVersionHash?.base64), "destination": JSONValue(destinationEntityName),
             "destinationHash": JSONValue(destinationEntityVersionHash?.base64),
-            "sourceExpression": JSONValue(sourceExpressionFormat),
-            "policy": JSONValue(entityMigrationPolicyClassName),
+            "sourceExpression": JSONValue(sourceExpressionFormat), "policy": JSONValue(entityMigrationPolicyClassName),
             "attributes": .array(attributeMappings.map(\.document)),
             "relationships": .array(relationshipMappings.map(\.document)),
             "userInfo": JSONValue(sorted: userInfo.mapValues(JSONValue.string)),

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// The findings of a run of the parity package on a Mac, as it wrote them down.
 package struct ParityReport: Sendable {

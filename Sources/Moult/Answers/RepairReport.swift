@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultEngine
-import MoultModel
 import MoultObjects
 
 extension RepairReport {
@@ -61,7 +60,7 @@ extension RepairReport {
         var lines = outcome.backup.map { ["The old store is kept as the backup \($0.name)."] } ?? []
         if let files = faults.first(where: { $0.rule == .externalFiles }) {
             lines.append(
-                "\(Quantity.count(files.count, "file")), \(Quantity.bytes(Int(clamping: files.bytes))): "
+                "\(Quantity.count(files.count, "file")), \(Quantity.bytes(files.bytes)): "
                     + "external-files/\(outcome.run) in the store's .moult folder. Remove what nobody needs.")
         }
         lines += outcome.removals
@@ -119,9 +118,7 @@ extension QuarantineEntry {
     fileprivate var summary: JSONValue { .object(members) }
 
     /// - Throws: `metadataInvalid` if the quarantine's own record of the values is damaged.
-    package var document: JSONValue {
-        get throws { .object(members + [.init("object", try values)]) }
-    }
+    package var document: JSONValue { get throws { .object(members + [.init("object", try values)]) } }
 
     private var values: JSONValue {
         get throws { try JSONValue(parsing: Array(json.utf8), place: "quarantine \(id)", code: .metadataInvalid) }

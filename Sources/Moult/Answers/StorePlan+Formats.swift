@@ -34,9 +34,7 @@ extension StorePlan {
     /// Reads a plan that was kept: ``json``, or the output of the command line's plan.
     ///
     /// - Throws: `usage` for a text that is no plan.
-    public init(json: String) throws {
-        try self.init(json: Array(json.utf8), place: "the plan")
-    }
+    public init(json: String) throws { try self.init(json: Array(json.utf8), place: "the plan") }
 
     /// - Parameter place: the place that the bytes came from, for errors.
     /// - Throws: `usage` for a text that is no plan.
@@ -144,9 +142,7 @@ extension StorePlan.Loss {
 }
 
 extension StorePlan.Table {
-    fileprivate var document: JSONValue {
-        ["name": .string(name), "way": .string(way), "sentence": .string(sentence)]
-    }
+    fileprivate var document: JSONValue { ["name": .string(name), "way": .string(way), "sentence": .string(sentence)] }
 
     fileprivate init(_ json: JSONValue) {
         self.init(name: json.text("name"), way: json.text("way"), sentence: json.text("sentence"))
@@ -173,9 +169,7 @@ extension MigrationUnit {
 }
 
 extension SpaceRequirement.Part {
-    var document: JSONValue {
-        ["reason": .string(reason), "folder": .string(folder), "bytes": .integer(bytes)]
-    }
+    var document: JSONValue { ["reason": .string(reason), "folder": .string(folder), "bytes": .integer(bytes)] }
 
     fileprivate init(_ json: JSONValue) {
         self.init(reason: json.text("reason"), folder: json.text("folder"), bytes: json["bytes"]?.integer ?? 0)
@@ -201,9 +195,7 @@ extension BoundPlan.Binding {
 
 extension Finding {
     /// The finding with the rule of lint that says the same.
-    var planDocument: JSONValue {
-        .object((document.members ?? []) + [.init("rule", JSONValue(rule))])
-    }
+    var planDocument: JSONValue { .object((document.members ?? []) + [.init("rule", JSONValue(rule))]) }
 
     fileprivate init(_ json: JSONValue) {
         self.init(
@@ -231,7 +223,7 @@ extension StorePlan {
         let stops = stopsAtEachVersion ? ", each version a commit of its own" : ""
         var lines = [
             style.bold(versionNames.map(\.printable).joined(separator: " → ")),
-            "\(Quantity.count(total, "row")), \(Quantity.bytes(Int(clamping: bytes))), \(passes)\(stops).",
+            "\(Quantity.count(total, "row")), \(Quantity.bytes(bytes)), \(passes)\(stops).",
         ]
         for edge in edges { lines += [""] + edge.lines(style: style) }
         let changed = tables.filter { $0.way != TableWay.Kind.unchanged.rawValue }
@@ -254,9 +246,7 @@ extension StorePlan {
         if let statements {
             lines.append("")
             for statement in statements {
-                lines += [
-                    style.dim("-- \(statement.sentence.printable)"), statement.sql.printableLines + ";",
-                ]
+                lines += [style.dim("-- \(statement.sentence.printable)"), statement.sql.printableLines + ";"]
             }
         }
         return lines

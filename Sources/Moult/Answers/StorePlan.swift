@@ -32,9 +32,7 @@ public struct StorePlan: Sendable {
         let steps: [Step]
 
         /// The means by which the step is made, whatever the words for it.
-        var means: [String?] {
-            [from, to, isInferred ? "inferred" : nil, stage] + policies + ["code"] + code
-        }
+        var means: [String?] { [from, to, isInferred ? "inferred" : nil, stage] + policies + ["code"] + code }
 
         /// The names of the migration policies that make objects, in byte order.
         let policies: [String]
@@ -159,9 +157,7 @@ extension StorePlan {
     ///   - withSQL: whether the plan has the statements.
     ///   - withValues: whether these have the store's metadata, and the literals of an app's own objects.
     /// - Throws: what reading a damaged store throws.
-    init(
-        _ prepared: PreparedMigration, needs: (Pass) throws -> RunNeeds, withSQL: Bool, withValues: Bool
-    ) throws {
+    init(_ prepared: PreparedMigration, needs: (Pass) throws -> RunNeeds, withSQL: Bool, withValues: Bool) throws {
         let losses = try prepared.foreseenLosses()
         let undeclared = prepared.undeclaredLosses(among: losses)
         var (obstacle, expected) = (MigrationError?.none, RunNeeds?.none)
@@ -196,8 +192,7 @@ extension StorePlan {
         spaceSentence = expected.flatMap { SpaceRequirement.sentence($0.volumes, of: "It") }
         let script = try withSQL && obstacle == nil ? prepared.script() : nil
         statements = script?.statements.map {
-            Statement(
-                sql: withValues ? $0.sql : $0.sqlWithoutValues, sentence: $0.sentence, rows: $0.rows.progress)
+            Statement(sql: withValues ? $0.sql : $0.sqlWithoutValues, sentence: $0.sentence, rows: $0.rows.progress)
         }
     }
 
@@ -210,8 +205,7 @@ extension StorePlan {
         }
         guard let first = missing.first else { return }
         throw MigrationError(
-            .codeMissing,
-            "The kept plan calls \(missing.joined(separator: ", ")), which this program does not have.",
+            .codeMissing, "The kept plan calls \(missing.joined(separator: ", ")), which this program does not have.",
             place: first, remedy: "Run the migration in the program that registers it.")
     }
 

@@ -17,9 +17,7 @@ package struct BackupListing: Sendable {
     package var unreadable: [StoreBackup] { backups.filter { $0.error != nil } }
 
     package var document: JSONValue {
-        [
-            "format": 1, "backups": .array(readable.map(\.document)), "unreadable": JSONValue(unreadable.map(\.name)),
-        ]
+        ["format": 1, "backups": .array(readable.map(\.document)), "unreadable": JSONValue(unreadable.map(\.name))]
     }
 
     package func lines(style: TextStyle) -> [String] {
@@ -36,8 +34,7 @@ package struct BackupListing: Sendable {
         for backup in backups {
             table.add(
                 backup.name, backup.version, backup.manifest.createdAt.iso8601, backup.reason ?? "",
-                Quantity.bytes(Int(clamping: backup.bytes)), Quantity.count(Int(clamping: backup.rowCount)),
-                Path.folder(of: backup.folder))
+                Quantity.bytes(backup.bytes), Quantity.count(backup.rowCount), Path.folder(of: backup.folder))
         }
         return table.lines(style: style) + others
     }
@@ -107,9 +104,7 @@ package struct RunListing: Sendable {
     package let unreadable: RunHistory.Unreadable?
 
     package var document: JSONValue {
-        [
-            "format": 1, "runs": .array(runs.map(\.document)), "unreadable": JSONValue(unreadable?.count ?? 0),
-        ]
+        ["format": 1, "runs": .array(runs.map(\.document)), "unreadable": JSONValue(unreadable?.count ?? 0)]
     }
 
     package func lines(style: TextStyle) -> [String] {
@@ -125,7 +120,7 @@ package struct RunListing: Sendable {
         for run in runs {
             table.add(
                 run.startTime, run.operation.verb, run.from, run.to, run.result.rawValue,
-                Quantity.count(Int(clamping: run.rows)), Quantity.duration(run.seconds), run.backup ?? "")
+                Quantity.count(run.rows), Quantity.duration(run.seconds), run.backup ?? "")
         }
         let losses = runs.flatMap { run in
             run.losses.map { "\(style.red("!")) \(run.startTime) \($0.sentence.printable)" }
@@ -154,10 +149,9 @@ extension StoreRun {
         [
             "run": .string(run), "operation": .string(operation.rawValue), "result": .string(result.rawValue),
             "from": .string(from), "to": .string(to), "startedAt": .string(startTime), "endedAt": .string(endTime),
-            "seconds": .double(seconds), "rows": .integer(rows), "bytes": .integer(bytes),
-            "backup": JSONValue(backup), "backups": JSONValue(backups), "error": JSONValue(error),
-            "quarantined": .integer(quarantined), "fixed": .integer(fixed),
-            "losses": .array(losses.map(\.document)), "removedBackups": JSONValue(removed),
+            "seconds": .double(seconds), "rows": .integer(rows), "bytes": .integer(bytes), "backup": JSONValue(backup),
+            "backups": JSONValue(backups), "error": JSONValue(error), "quarantined": .integer(quarantined),
+            "fixed": .integer(fixed), "losses": .array(losses.map(\.document)), "removedBackups": JSONValue(removed),
         ]
     }
 }
@@ -183,8 +177,7 @@ package struct RecoveryReport: Sendable {
         case .replaced:
             [
                 "The run was to restore a backup, but another store is there now. It is unchanged.",
-                String(
-                    advice: "Run \(.rollback) again to restore the backup; the current store is backed up first."),
+                String(advice: "Run \(.rollback) again to restore the backup; the current store is backed up first."),
             ]
         case .completed: ["The run had committed: the store is the new one."]
         }

@@ -46,9 +46,7 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
         isRunUnfinished: Bool, underWay: (process: Int32?, since: String?)?, deferredTasks: [DeferredTask],
         leftOutside: String?, paused: MigrationCheckpoint?
     ) throws {
-        self.paused = paused
-        self.deferredTasks = deferredTasks
-        self.leftOutside = leftOutside
+        (self.paused, self.deferredTasks, self.leftOutside) = (paused, deferredTasks, leftOutside)
         process = underWay?.process
         self.underWay = underWay.map { run in
             let who = run.process.map { "Process \($0)" } ?? "A process"
@@ -109,14 +107,12 @@ public struct StoreStatus: Sendable, CustomStringConvertible {
             .init("format", 1), .init("state", .string(status.name)), .init("version", JSONValue(version)),
             .init("candidates", JSONValue(names.count > 1 ? names : [])), .init("latest", JSONValue(target)),
             .init("behind", versionsBehind.map { JSONValue($0) } ?? .null),
-            .init("nearest", JSONValue(nearest?.version)),
-            .init("pendingWork", JSONValue(pendingWork)),
+            .init("nearest", JSONValue(nearest?.version)), .init("pendingWork", JSONValue(pendingWork)),
             .init("deferredTasks", .array(deferredTasks.map { DeferredWork.Task($0).document })),
             .init("longestUnit", .double(deferredTasks.longestUnit)), .init("leftOutside", JSONValue(leftOutside)),
             .init("process", process.map { .integer(Int64($0)) } ?? .null),
             .init("pausedAt", paused.map { .double(($0.fraction * 1000).rounded() / 1000) } ?? .null),
-            .init("versions", JSONValue(versionNames)),
-            .init("recognisedBy", JSONValue(recognition?.basis.rawValue)),
+            .init("versions", JSONValue(versionNames)), .init("recognisedBy", JSONValue(recognition?.basis.rawValue)),
             .init("configuration", JSONValue(recognition?.configuration)),
             .init("findings", .array(findings.map(\.document))),
         ]

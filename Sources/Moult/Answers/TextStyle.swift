@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// Colours for a terminal; without them every function gives back its text.
 package struct TextStyle: Sendable, Hashable {
@@ -42,9 +41,7 @@ extension String {
     }
 
     /// The number of columns of a terminal that the text fills.
-    package var columns: Int {
-        reduce(0) { $0 + ($1.unicodeScalars.first.map(\.columns) ?? 0) }
-    }
+    package var columns: Int { reduce(0) { $0 + ($1.unicodeScalars.first.map(\.columns) ?? 0) } }
 }
 
 extension Unicode.Scalar {
@@ -83,8 +80,6 @@ package struct TextTable: Sendable {
     private var rows: [[String]] = []
 
     package init(_ columns: [Column]) { self.columns = columns }
-
-    package var isEmpty: Bool { rows.isEmpty }
 
     /// Adds one row; missing cells are empty, cells beyond the last column are left out.
     package mutating func add(_ cells: String...) {
@@ -135,12 +130,8 @@ package struct ProgressLine: Sendable, Hashable {
     ) {
         self.phase = phase
         self.fraction = fraction.isFinite ? min(max(fraction, 0), 1) : 0
-        self.rows = rows
-        self.totalRows = totalRows
-        self.bytes = bytes
-        self.elapsed = elapsed
-        self.elapsedOnRows = elapsedOnRows
-        self.remaining = remaining
+        (self.rows, self.totalRows, self.bytes) = (rows, totalRows, bytes)
+        (self.elapsed, self.elapsedOnRows, self.remaining) = (elapsed, elapsedOnRows, remaining)
     }
 
     /// `change: 61 %, 460,900 of 752,865 rows, 120,000 rows/s, 3.9 s left`

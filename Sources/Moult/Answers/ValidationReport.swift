@@ -31,16 +31,13 @@ public struct ValidationReport: Sendable {
         return fixes.rules.last?.present ?? ruleFindings
     }
 
-    private var counts: [(key: String, value: Int64)] {
-        rowCounts.sorted { $0.key.precedesInByteOrder($1.key) }
-    }
+    private var counts: [(key: String, value: Int64)] { rowCounts.sorted { $0.key.precedesInByteOrder($1.key) } }
 
     package var document: JSONValue {
         .object(
             [
                 .init("format", 1), .init("sound", .bool(isSound)), .init("version", .string(version)),
-                .init(
-                    "entities", .array(counts.map { ["name": .string($0.key), "rows": .integer($0.value)] })),
+                .init("entities", .array(counts.map { ["name": .string($0.key), "rows": .integer($0.value)] })),
                 .init("findings", .array(findings.map(\.document))),
                 .init("rules", .array(ruleFindings.map(\.document))),
                 .init("dryRun", .bool(fixes != nil && fixes?.run == nil)),
@@ -80,7 +77,7 @@ extension RuleFinding {
         if let obstacle { return ["\(style.cyan("note")) [\(rule.printable)] not checked: \(obstacle)"] }
         guard isBroken else { return [] }
         let word = severity == .error ? style.red("error") : style.yellow("warning")
-        let number = Quantity.count(Int(clamping: count))
+        let number = Quantity.count(count)
         return ["\(word) [\(rule.printable)] \(entityName.printable): \(number) × \(sentence.printable)"]
             + examples.map(\.line) + (count > Int64(examples.count) && !examples.isEmpty ? ["  …"] : [])
     }
@@ -112,7 +109,7 @@ extension RuleFixOutcome {
     package func lines(style: TextStyle, isRehearsed: Bool) -> [String] {
         let parts = [
             (changed, "changed"), (deleted, "deleted"), (quarantined, "quarantined"), (inserted, "made"),
-        ].filter { $0.0 > 0 }.map { "\(Quantity.count(Int(clamping: $0.0), "object")) \($0.1)" }
+        ].filter { $0.0 > 0 }.map { "\(Quantity.count($0.0, "object")) \($0.1)" }
         guard !parts.isEmpty else { return [] }
         let verb = isRehearsed ? "would be" : "fixed:"
         let total = changed + deleted + quarantined
@@ -145,9 +142,7 @@ public struct FixReport: Sendable {
     private let outcome: MigrationOutcome?
 
     /// Nothing to fix.
-    init(left findings: [RuleFinding]) {
-        self.init([RuleReport(moment: "", findings: findings)], quarantined: 0, nil)
-    }
+    init(left findings: [RuleFinding]) { self.init([RuleReport(moment: "", findings: findings)], quarantined: 0, nil) }
 
     /// - Parameter outcome: nil if nothing was changed.
     init(_ rules: [RuleReport], quarantined: Int64, _ outcome: MigrationOutcome?) {

@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultModel
-import MoultPlan
 import MoultStore
 
 extension Project {
@@ -12,9 +11,7 @@ extension Project {
     ///   - withValues: whether the app's own metadata are shown with their values.
     /// - Throws: what looking at a file that is no usable store throws.
     public func inspect(_ store: String, withValues: Bool = false) async throws -> StoreInspection {
-        try await onThread { _ in
-            StoreInspection(try InspectReport(of: store, in: versions, withValues: withValues))
-        }
+        try await onThread { _ in try StoreInspection(of: store, in: versions, withValues: withValues) }
     }
 
     /// Reads the objects of a store, ordered by entity and key. The store is not changed; one object is in memory at a
@@ -38,28 +35,6 @@ extension Project {
             ) { try body(StoredObject($0)) }
         }
     }
-}
-
-/// The result of inspecting a store: its version, its entities, the framework that wrote it, and its metadata.
-public struct StoreInspection: Sendable, CustomStringConvertible {
-    private let report: InspectReport
-
-    init(_ report: InspectReport) { self.report = report }
-
-    /// The name of the store's version; nil if it is of none.
-    public var version: String? { report.versionName }
-    /// The store's UUID.
-    public var uuid: String { report.uuid }
-    /// The level of the framework that wrote the store last; nil if the metadata do not say.
-    public var framework: Int? { report.framework }
-    /// Objects by entity, without those of sub-entities. An entity is missing if its objects cannot be counted.
-    public var rowCounts: [String: Int64] { report.rowCounts }
-    /// The findings about the store.
-    public var findings: [Finding] { report.findings }
-    /// The text that `moult inspect` prints.
-    public var description: String { report.lines(style: .plain).joined(separator: "\n") }
-    /// The JSON that `moult inspect --json` prints, on one line.
-    public var json: String { report.document.compact }
 }
 
 /// One object of a store, with its values.
@@ -119,32 +94,10 @@ extension Project {
     /// - Throws: `noPath` for a version that does not exist; `usage` if a recorded answer fits no question.
     public func difference(from: String, to: String) throws -> ModelDifference {
         let (older, newer) = (try version(named: from), try version(named: to))
-        return ModelDifference(try DiffReport(from: older, to: newer, answers: answers))
+        return try ModelDifference(from: older, to: newer, answers: answers)
     }
 
     private func version(named name: String) throws -> ModelVersion {
         versions.versions[try versions.target(named: name)].named(name)
     }
-}
-
-/// The changes between two versions.
-public struct ModelDifference: Sendable, CustomStringConvertible {
-    private let report: DiffReport
-
-    init(_ report: DiffReport) { self.report = report }
-
-    /// The name of the older version.
-    public var from: String { report.names.from }
-    /// The name of the newer version.
-    public var to: String { report.names.to }
-    /// Changes that change the version hash, so that a store has to be migrated; one sentence each.
-    public var changes: [String] { report.hashed }
-    /// Changes that Core Data does not notice; one sentence each.
-    public var unnoticedChanges: [String] { report.unhashed }
-    /// Whether the mapping can be inferred.
-    public var isInferable: Bool { report.isInferable }
-    /// The text that `moult diff` prints.
-    public var description: String { report.lines(style: .plain).joined(separator: "\n") }
-    /// The JSON that `moult diff --json` prints, on one line.
-    public var json: String { report.document.compact }
 }

@@ -1,8 +1,6 @@
 import MoultBasics
 import MoultEngine
-import MoultModel
 import MoultPlan
-import MoultStore
 
 extension Project {
     /// Migrates a store: backed up, changed, verified, then committed in one transaction. If the process dies
@@ -18,8 +16,7 @@ extension Project {
     ///   - plan: a plan that was kept; the migration is refused with `planStale` if the store or the model has changed.
     ///   - options: how the store is changed.
     public func migrate(
-        _ store: String, to version: String? = nil, following plan: StorePlan? = nil,
-        options: RunOptions = RunOptions()
+        _ store: String, to version: String? = nil, following plan: StorePlan? = nil, options: RunOptions = RunOptions()
     ) -> StoreTask<MigrationReport> {
         migration("migrate", "Migrating", StoreRequest(store, to: version, .migrate, options), following: plan)
     }
@@ -107,9 +104,7 @@ extension Project {
         }
         return StoreTask(log: log) { try body($0, log) }
     }
-}
 
-extension Project {
     /// Says which version a store is of, and how far it is behind. The store is not changed.
     ///
     /// - Parameters:

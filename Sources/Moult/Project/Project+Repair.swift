@@ -15,8 +15,7 @@ extension Project {
         _ store: String, full: Bool = false, withValues: Bool = false, comparedWith source: String? = nil
     ) async throws -> ValidationReport {
         try await onThread { _ in
-            try keeper(of: store).validate(
-                rulesToCheck, full: full, withValues: withValues, comparedWith: source)
+            try keeper(of: store).validate(rulesToCheck, full: full, withValues: withValues, comparedWith: source)
         }
     }
 
@@ -61,9 +60,7 @@ extension Project {
             try keeper(of: store, options).repair(rules, isRehearsal: isRehearsal, observer)
         }
     }
-}
 
-extension Project {
     /// The objects that runs took out of a store, oldest first. The store may be gone.
     ///
     /// - Parameters:

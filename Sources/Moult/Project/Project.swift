@@ -4,7 +4,6 @@ import MoultModel
 import MoultModelFiles
 import MoultObjects
 import MoultPlan
-import MoultStore
 
 /// The versions of a model, with everything that a migration between them may need: answers, mapping models, rules and
 /// an app's own code.
@@ -40,9 +39,7 @@ public struct Project: Sendable {
     ///   - registry: the code of an app.
     /// - Throws: `fileNotFound`, `fileNotReadable`, `modelNotFound` and `modelInvalid` for the models; `usage` for an order
     ///   or answers that are wrong; `lockFileMismatch` for a lock file that cannot be read.
-    public init(
-        models path: String, order: [String]? = nil, registry: MigrationRegistry = MigrationRegistry()
-    ) throws {
+    public init(models path: String, order: [String]? = nil, registry: MigrationRegistry = MigrationRegistry()) throws {
         (self.path, self.order) = (path, order)
         self.registry = registry
         versions = ModelVersions(try ModelBundle(modelOrStoreAt: path, order: order))
@@ -80,9 +77,7 @@ public struct Project: Sendable {
     /// The names of the versions, oldest first.
     public var versionNames: [String] { versions.versions.map(\.name) }
     /// The name of the version that the model calls current, otherwise of the last; nil if there are no versions.
-    public var currentVersionName: String? {
-        (try? versions.target(named: nil)).map { versions.versions[$0].name }
-    }
+    public var currentVersionName: String? { (try? versions.target(named: nil)).map { versions.versions[$0].name } }
     /// The findings that were made while the models were read.
     public var findings: [Finding] { versions.findings }
 

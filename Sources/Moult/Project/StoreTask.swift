@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultEngine
-import MoultModel
 import Synchronization
 
 /// A run on a store that has begun: its progress, and its report when it has ended.
@@ -19,9 +18,7 @@ public struct StoreTask<Report: Sendable>: Sendable {
     /// - Parameters:
     ///   - log: called with each sentence that the run says.
     ///   - body: does the work on a thread of its own.
-    init(
-        log: @escaping @Sendable (String) -> Void, _ body: @escaping @Sendable (MigrationObserver) throws -> Report
-    ) {
+    init(log: @escaping @Sendable (String) -> Void, _ body: @escaping @Sendable (MigrationObserver) throws -> Report) {
         let (stream, continuation) = AsyncStream.makeStream(
             of: RunProgress.self, bufferingPolicy: .bufferingNewest(256))
         // A check that runs next to the run reports from its own thread.

@@ -2,7 +2,6 @@ import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultObjects
-import MoultStore
 
 /// The use cases of one store that need no migration: its backups, its records, its checks and its repairs.
 ///
@@ -63,11 +62,9 @@ package struct StoreKeeper: Sendable {
     package func status(aimingAt target: String? = nil) throws -> StoreStatus {
         try StoreStatus(of: store, in: versions(), target: target, migrator)
     }
-}
 
-// MARK: - Backups
+    // MARK: - Backups
 
-extension StoreKeeper {
     /// Makes and verifies a backup.
     package func backUp(_ observer: MigrationObserver = .none) throws -> StoreBackup {
         let migrator = migrator
@@ -76,14 +73,10 @@ extension StoreKeeper {
     }
 
     /// Whether anything is kept next to the store; its file is not opened.
-    package var hasRecords: Bool {
-        get throws { try system.exists(StoreRecords(of: store, system).folder) }
-    }
+    package var hasRecords: Bool { get throws { try system.exists(StoreRecords(of: store, system).folder) } }
 
     /// Returns the backups; the store may be gone.
-    package func backups() throws -> BackupListing {
-        try BackupListing(migrator.backupFolders(of: store), of: store)
-    }
+    package func backups() throws -> BackupListing { try BackupListing(migrator.backupFolders(of: store), of: store) }
 
     /// Returns the backup of that name, or at that path.
     package func backup(named name: String) throws -> StoreBackup {
@@ -143,11 +136,9 @@ extension StoreKeeper {
         if let error = backup.error { throw error }
         return try migrator.rollback(store, to: backup, currentVersion: knownVersionName(of: store), observer)
     }
-}
 
-// MARK: - Records
+    // MARK: - Records
 
-extension StoreKeeper {
     /// Recovers what a run left whose process died.
     package func recover() throws -> RecoveryReport {
         let migrator = migrator
@@ -178,9 +169,7 @@ extension StoreKeeper {
         let quarantine = try migrator.quarantine(of: store)
         return try number.map { try quarantine.entry($0) } ?? quarantine.newest()
     }
-}
 
-extension StoreKeeper {
     /// Restores objects from the quarantine, where they fit the version that the store has now.
     package func restore(
         quarantined objects: QuarantineSelection, isRehearsal: Bool, _ observer: MigrationObserver = .none

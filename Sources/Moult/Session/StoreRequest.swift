@@ -1,7 +1,6 @@
 import MoultBasics
 import MoultEngine
 import MoultModel
-import MoultStore
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -23,7 +23,7 @@ package struct StoreSession: Sendable {
         /// The code of an app.
         package var registry: MigrationRegistry
         /// The losses that the migration is refused for.
-        package var losses = LossPolicy.refuseUndeclared
+        package var losses: LossPolicy
         /// The part of the version that the store is to hold, where the options name no configuration; nil for the one
         /// that it is of now.
         package var part: StorePart?
@@ -34,9 +34,10 @@ package struct StoreSession: Sendable {
 
         package init(
             _ versions: ModelVersions, answers: Answers = .none, registered: [RegisteredStage] = [],
-            registry: MigrationRegistry = MigrationRegistry()
+            registry: MigrationRegistry = MigrationRegistry(), losses: LossPolicy = .refuseUndeclared
         ) {
             (self.versions, self.answers, self.registered, self.registry) = (versions, answers, registered, registry)
+            self.losses = losses
         }
     }
 
@@ -57,28 +58,17 @@ package struct StoreSession: Sendable {
         _ request: StoreRequest, _ context: Context, following kept: StorePlan? = nil, started: UInt64? = nil,
         on system: any System = POSIXSystem()
     ) throws {
-        try self.init(
-            request, context.versions, PreparedMigration.Options(request.options, context), following: kept,
-            started: started, isSequential: context.isSequential, on: system)
-    }
-
-    /// The same with the options of the plan as they are, those of the request left out: for what follows a migration
-    /// that was planned before.
-    package init(
-        _ request: StoreRequest, _ versions: ModelVersions, _ options: PreparedMigration.Options,
-        following kept: StorePlan? = nil, started: UInt64? = nil, isSequential: Bool = false,
-        on system: any System = POSIXSystem()
-    ) throws {
         self.request = request
         self.started = started ?? system.monotonicNanoseconds
-        migrator = request.options.migrator(on: system, isSequential: isSequential)
+        migrator = request.options.migrator(on: system, isSequential: context.isSequential)
         try request.check()
-        try kept?.checkCode(options.registry)
+        try kept?.checkCode(context.registry)
         // A call with a budget recovers what it does not continue from.
         if request.work == .migrate, request.options.budget == nil { try migrator.recoverIfNeeded(request.store) }
-        try versions.checkReleased()
+        try context.versions.checkReleased()
         prepared = try PreparedMigration(
-            request.store, versions: versions, to: request.target ?? kept?.to, options: options, system: system)
+            request.store, versions: context.versions, to: request.target ?? kept?.to,
+            options: PreparedMigration.Options(request.options, context), system: system)
         try kept?.check(prepared)
     }
 
@@ -135,8 +125,6 @@ package struct StoreSession: Sendable {
         if let refusal = try prepared.undeclaredFirstLosses() { throw refusal }
     }
 
-    /// The names of the versions on the way, the first and the last included.
-    package var versionNames: [String] { prepared.plan.versionNames }
     /// The name of the store's version.
     package var from: String { prepared.plan.from.name }
     /// The name of the version to end at.

@@ -49,10 +49,7 @@ public struct Finding: Sendable, Hashable {
     }
 
     package init(code: String, severity: Severity, place: String, message: String, remedy: Remedy) {
-        self.code = code
-        self.severity = severity
-        self.place = place
-        self.message = message
+        (self.code, self.severity, self.place, self.message) = (code, severity, place, message)
         advice = remedy
     }
 }

@@ -1,7 +1,7 @@
 /// The one error of Moult: what was found, where, and what to do next.
 ///
 /// A caller branches on ``code``; a person reads the rest. ``exitCode`` is what the command line ends with.
-public struct MigrationError: Error, Sendable, Hashable {
+public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of the error.
     public var code: Code
     /// One sentence that says what was found.
@@ -24,9 +24,7 @@ public struct MigrationError: Error, Sendable, Hashable {
     }
 
     package init(_ code: Code, _ message: String, place: String = "", remedy: Remedy, cause: String? = nil) {
-        self.code = code
-        self.message = message
-        self.place = place
+        (self.code, self.message, self.place) = (code, message, place)
         advice = remedy
         self.cause = cause
     }
@@ -40,9 +38,7 @@ public struct MigrationError: Error, Sendable, Hashable {
     package static func modelInvalid(_ message: String, place: String, remedy: String) -> MigrationError {
         MigrationError(.modelInvalid, message, place: place, remedy: remedy)
     }
-}
 
-extension MigrationError: CustomStringConvertible {
     /// The message, with the place, Core Data's name and number and the cause in parentheses, then the remedy.
     public var description: String {
         let facts = [place.isEmpty ? nil : place, coreData.map { "\($0.constant) \($0.number)" }, cause].compactMap {
@@ -57,9 +53,7 @@ extension MigrationError: CustomStringConvertible {
 
     /// The exit status of the command line for this error (Documentation/CommandLine.md).
     public var exitCode: Int32 { code.exitCode }
-}
 
-extension MigrationError {
     /// The codes, each with what the command line exits with and Core Data's name for it.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code's name, such as `storeAhead`.
@@ -206,16 +200,15 @@ extension MigrationError {
 
         /// All codes.
         package static let all: [Code] = [
-            .usage, .question, .cannotInfer, .stagesInvalid, .incompatibleVersion, .noPath,
-            .storeAhead, .migrationRequired, .storeUnknown, .locked, .planStale, .lossNotAccepted,
-            .wouldReplace, .lockFileMismatch, .unsupported, .codeMissing, .hardLinked, .cloudKit,
-            .deferredWork, .budgetTooSmall, .tooManyAttempts, .insufficientStorage, .dataConflict,
-            .quarantineTooLarge, .readOnly, .mirrorDiverged, .historyTokenExpired, .backupNotFound,
-            .unknownKey, .wrongType, .objectGone, .externalRelationship, .fileNotFound,
-            .fileNotReadable, .notAStore, .storeCorrupted, .sideFileForeign, .metadataInvalid,
-            .modelNotFound, .modelInvalid, .invalidPredicate, .fetchUnsupported,
-            .propertyListInvalid, .backupInvalid, .cancelled, .rulesBroken, .migrationFailed,
-            .policyFailed, .stageFailed, .verificationFailed, .inputOutput, .sqlite, .internal,
+            .usage, .question, .cannotInfer, .stagesInvalid, .incompatibleVersion, .noPath, .storeAhead,
+            .migrationRequired, .storeUnknown, .locked, .planStale, .lossNotAccepted, .wouldReplace, .lockFileMismatch,
+            .unsupported, .codeMissing, .hardLinked, .cloudKit, .deferredWork, .budgetTooSmall, .tooManyAttempts,
+            .insufficientStorage, .dataConflict, .quarantineTooLarge, .readOnly, .mirrorDiverged, .historyTokenExpired,
+            .backupNotFound, .unknownKey, .wrongType, .objectGone, .externalRelationship, .fileNotFound,
+            .fileNotReadable, .notAStore, .storeCorrupted, .sideFileForeign, .metadataInvalid, .modelNotFound,
+            .modelInvalid, .invalidPredicate, .fetchUnsupported, .propertyListInvalid, .backupInvalid, .cancelled,
+            .rulesBroken, .migrationFailed, .policyFailed, .stageFailed, .verificationFailed, .inputOutput, .sqlite,
+            .internal,
         ]
 
         /// The code of that name; nil if there is none.
@@ -224,9 +217,7 @@ extension MigrationError {
             self = code
         }
     }
-}
 
-extension MigrationError {
     /// The error of a copy that does not hold what was copied: a disk, a cable or the memory has changed it.
     ///
     /// - Parameter page: the first page of a database that differs.

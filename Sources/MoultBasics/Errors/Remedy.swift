@@ -4,7 +4,7 @@
 /// calls the library, the command line's own for a person who types. A sentence is written as a literal:
 ///
 ///     "Change the rows that share a value; then run \(.repair) again."
-package struct Remedy: Sendable, Hashable {
+package struct Remedy: Sendable, Hashable, CustomStringConvertible {
     /// A piece of the sentence.
     package enum Part: Sendable, Hashable {
         case words(String)
@@ -67,9 +67,7 @@ package struct Remedy: Sendable, Hashable {
     }
 
     package static func += (left: inout Remedy, right: Remedy) { left.parts += right.parts }
-}
 
-extension Remedy: CustomStringConvertible {
     /// The sentence in the words of the face that runs.
     package var description: String { text() }
 }

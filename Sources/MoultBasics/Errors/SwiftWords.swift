@@ -152,10 +152,6 @@ extension String {
     }
 }
 
-extension Substring {
-    fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
-}
-
 extension [String] {
     /// As an array in Swift, and in JSON.
     package var swiftLiteral: String { "[\(map { "\"\($0)\"" }.joined(separator: ", "))]" }

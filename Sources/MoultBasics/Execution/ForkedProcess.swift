@@ -129,11 +129,9 @@ package final class ForkedProcess {
             execvp(words[0], words)
         #endif
     }
-}
 
-// MARK: - Waiting
+    // MARK: - Waiting
 
-extension ForkedProcess {
     /// Waits until one of them has said something or has ended, at most so long; reads what they have said.
     package static func wait(for processes: [ForkedProcess], milliseconds: Int32) {
         var polled = processes.flatMap { process in

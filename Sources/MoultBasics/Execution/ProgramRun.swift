@@ -46,9 +46,7 @@ package struct ProgramRun: Sendable {
         let errors = String(decoding: try system.read(paths[2]), as: UTF8.self)
         errorText = errors.hasSuffix("\n") ? String(errors.dropLast()) : errors
     }
-}
 
-extension ProgramRun {
     /// Runs another program in place of this one: the process stays, with its streams and its terminal.
     ///
     /// - Parameter program: a path, or a name that is found by `PATH`.

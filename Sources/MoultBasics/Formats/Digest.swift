@@ -45,9 +45,7 @@ extension [UInt8] {
         }
         return String(decoding: text, as: UTF8.self)
     }
-}
 
-extension [UInt8] {
     /// Decodes standard base64; nil for anything else, such as a missing padding or characters outside the alphabet.
     package init?(base64 text: String) {
         let digits = [UInt8](text.utf8)

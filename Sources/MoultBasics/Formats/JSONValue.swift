@@ -30,20 +30,11 @@ extension JSONValue {
         return members.first { $0.key == key }?.value
     }
 
-    package var string: String? {
-        guard case .string(let text) = self else { return nil }
-        return text
-    }
+    package var string: String? { if case .string(let text) = self { text } else { nil } }
 
-    package var integer: Int64? {
-        guard case .integer(let number) = self else { return nil }
-        return number
-    }
+    package var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
 
-    package var bool: Bool? {
-        guard case .bool(let truth) = self else { return nil }
-        return truth
-    }
+    package var bool: Bool? { if case .bool(let truth) = self { truth } else { nil } }
 
     /// A number, whole or not.
     package var double: Double? {
@@ -54,20 +45,12 @@ extension JSONValue {
         }
     }
 
-    package var array: [JSONValue]? {
-        guard case .array(let elements) = self else { return nil }
-        return elements
-    }
+    package var array: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
 
-    package var members: [Member]? {
-        guard case .object(let members) = self else { return nil }
-        return members
-    }
-}
+    package var members: [Member]? { if case .object(let members) = self { members } else { nil } }
 
-// MARK: - Making a value
+    // MARK: - Making a value
 
-extension JSONValue {
     /// A string, or null.
     package init(_ text: String?) { self = text.map(JSONValue.string) ?? .null }
 
@@ -86,8 +69,7 @@ extension JSONValue {
         case .array(let elements):
             .array(elements.map(\.sortedByKey))
         case .object(let members):
-            .object(
-                members.map { Member($0.key, $0.value.sortedByKey) }.sorted { $0.key.precedesInByteOrder($1.key) })
+            .object(members.map { Member($0.key, $0.value.sortedByKey) }.sorted { $0.key.precedesInByteOrder($1.key) })
         default: self
         }
     }

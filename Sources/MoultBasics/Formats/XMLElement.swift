@@ -102,8 +102,7 @@ private final class XMLTreeBuilder {
     private func setHandlers(of parser: XML_Parser) {
         XML_SetUserData(parser, Unmanaged.passUnretained(self).toOpaque())
         XML_SetElementHandler(
-            parser,
-            { XMLTreeBuilder.of($0)?.start(XMLTreeBuilder.text($1), $2) },
+            parser, { XMLTreeBuilder.of($0)?.start(XMLTreeBuilder.text($1), $2) },
             { builder, _ in XMLTreeBuilder.of(builder)?.end() })
         XML_SetStartDoctypeDeclHandler(parser) { builder, _, system, _, declares in
             if declares != 0 { XMLTreeBuilder.of(builder)?.stop("its document type declares entities") }

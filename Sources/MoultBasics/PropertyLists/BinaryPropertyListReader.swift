@@ -160,9 +160,7 @@ struct BinaryPropertyListReader {
         return (.dictionary(entries), nodes)
     }
 
-    private mutating func referred(
-        at place: Int, depth: Int, nodes: inout Int
-    ) throws(MigrationError) -> PropertyList {
+    private mutating func referred(at place: Int, depth: Int, nodes: inout Int) throws(MigrationError) -> PropertyList {
         guard let index = Int(exactly: Self.bigEndian(bytes[place..<(place + referenceWidth)])) else {
             throw .propertyList("a reference does not fit into 64 bits", at: place)
         }

@@ -101,8 +101,7 @@ struct ArchiveEncoder {
     private mutating func layout(of fields: [String: PropertyList]) -> Int {
         let classNumber = fields["$class"]?.uid ?? 0
         let known = layoutsOfClass[classNumber]?.first { layout in
-            layouts[layout].encoded.count == fields.count
-                && layouts[layout].encoded.allSatisfy { fields[$0] != nil }
+            layouts[layout].encoded.count == fields.count && layouts[layout].encoded.allSatisfy { fields[$0] != nil }
         }
         if let known { return known }
         let classes = objects.indices.contains(classNumber) ? objects[classNumber]["$classes"]?.array : nil
@@ -192,7 +191,5 @@ package enum HashTableOrder {
         return rest.reduce(result) { $0 &* 257 &+ UInt64($1) }
     }
 
-    private static func finished(_ result: UInt64, _ count: Int) -> UInt64 {
-        result &+ result << UInt64(count & 31)
-    }
+    private static func finished(_ result: UInt64, _ count: Int) -> UInt64 { result &+ result << UInt64(count & 31) }
 }

@@ -17,9 +17,7 @@ package final class KeyedArchive: Sendable {
     }
 
     /// The archived object; nil if the archive names none.
-    package var root: Value? {
-        Value(top["root"] ?? top["$0"] ?? (top.count == 1 ? top.first?.value : nil), in: self)
-    }
+    package var root: Value? { Value(top["root"] ?? top["$0"] ?? (top.count == 1 ? top.first?.value : nil), in: self) }
 
     /// One value of an archive, references followed.
     package struct Value: Sendable {

@@ -30,11 +30,9 @@ package enum PropertyList: Sendable, Hashable {
             self = try XMLPropertyListReader().read(bytes)
         }
     }
-}
 
-// MARK: - Looking inside
+    // MARK: - Looking inside
 
-extension PropertyList {
     package var string: String? { if case .string(let text) = self { text } else { nil } }
     package var data: [UInt8]? { if case .data(let bytes) = self { bytes } else { nil } }
     package var array: [PropertyList]? { if case .array(let elements) = self { elements } else { nil } }

@@ -171,8 +171,7 @@ extension POSIXSystem {
         }
     }
 
-    func readPieces(of path: String, from offset: Int64, count: Int64, _ body: ([UInt8]) throws -> Void) throws
-        -> Int64
+    func readPieces(of path: String, from offset: Int64, count: Int64, _ body: ([UInt8]) throws -> Void) throws -> Int64
     {
         try withFile(path, O_RDONLY, to: "read") { descriptor in
             var (place, left) = (offset, count)

@@ -15,11 +15,9 @@ package struct POSIXSystem: System {
             if result >= 0 || errno != EINTR { return result }
         }
     }
-}
 
-// MARK: - Clock, processes and names
+    // MARK: - Clock, processes and names
 
-extension POSIXSystem {
     package var processIdentifier: Int32 { getpid() }
     package var user: UInt32 { geteuid() }
 
@@ -145,7 +143,6 @@ extension MigrationError {
             default: "something else"
             }
         return MigrationError(
-            .fileNotReadable, "\(path) is \(kind), not a file.", place: path,
-            remedy: "Name a plain file.")
+            .fileNotReadable, "\(path) is \(kind), not a file.", place: path, remedy: "Name a plain file.")
     }
 }

@@ -11,9 +11,7 @@ extension System {
     package func makeFolder(_ path: String) throws { try makeFolder(path, .own) }
     package func copy(_ path: String, to copy: String) throws { try self.copy(path, to: copy, .own) }
     package func lock(_ path: String) throws -> FileLock? { try lock(path, .own) }
-}
 
-extension System {
     package func exchange(_ path: String, with other: String) throws -> Bool { false }
     package func cloneOpenFile(_ path: String, to copy: String, _ rights: FileRights) throws -> Bool { false }
 

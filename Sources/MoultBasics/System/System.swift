@@ -146,16 +146,8 @@ package struct FileStatus: Sendable, Hashable {
         kind: Kind, size: Int64, modified: Timestamp, changed: Timestamp, device: UInt64, inode: UInt64, links: UInt64,
         mode: UInt32, owner: UInt32, group: UInt32
     ) {
-        self.kind = kind
-        self.size = size
-        self.modified = modified
-        self.changed = changed
-        self.device = device
-        self.inode = inode
-        self.links = links
-        self.mode = mode
-        self.owner = owner
-        self.group = group
+        (self.kind, self.size, self.modified, self.changed, self.device) = (kind, size, modified, changed, device)
+        (self.inode, self.links, self.mode, self.owner, self.group) = (inode, links, mode, owner, group)
     }
 
     /// Whether both name one file of one volume, whatever it holds.

@@ -28,9 +28,7 @@ extension String {
         }
         .joined()
     }
-}
 
-extension String {
     /// As one word for a shell. Control characters are spelled out, as bash, zsh and POSIX.1-2024 read them (`$'…'`).
     package var shellQuoted: String {
         let isPlain =

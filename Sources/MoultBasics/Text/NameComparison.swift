@@ -43,8 +43,25 @@ private enum NaturalChunk: Comparable {
 
 extension String {
     /// Core Data sorts names by their UTF-8 bytes, which is not Swift's order for every character.
-    package func precedesInByteOrder(_ other: String) -> Bool {
-        utf8.lexicographicallyPrecedes(other.utf8)
+    package func precedesInByteOrder(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
+
+    /// The entity and the property of `Entity.property`; no property of `Entity`.
+    package var entityAndProperty: (entity: String, property: String?) {
+        let parts = split(separator: ".", maxSplits: 1).map(String.init)
+        return (parts.first ?? "", parts.dropFirst().first)
+    }
+}
+
+extension StringProtocol {
+    /// With an upper case letter at the beginning.
+    package var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+}
+
+extension [String] {
+    /// `A`, `A and B`, `A, B and C`.
+    package func listed(_ word: String = "and") -> String {
+        guard let last, count > 1 else { return first ?? "" }
+        return "\(dropLast().joined(separator: ", ")) \(word) \(last)"
     }
 }
 

@@ -17,7 +17,7 @@ package enum Quantity {
     }
 
     /// `1234567` as `1.2 MB`; a kilobyte is a thousand bytes.
-    package static func bytes(_ number: Int) -> String {
+    package static func bytes(_ number: some BinaryInteger) -> String {
         var amount = Double(number)
         var unit = "bytes"
         for larger in ["kB", "MB", "GB", "TB"] where amount.magnitude >= 999.5 {
@@ -40,7 +40,7 @@ package enum Quantity {
             amount /= 1000
             unit = larger
         }
-        guard !unit.isEmpty else { return count(Int(clamping: number), "byte") }
+        guard !unit.isEmpty else { return count(number, "byte") }
         let places = amount < 9.9 ? 1 : 0
         let step = places == 1 ? 10.0 : 1
         return "\(decimal((amount * step).rounded(rule) / step, places: places)) \(unit)"

@@ -1,8 +1,6 @@
 import MoultBasics
 import MoultEngine
-import MoultModel
 import MoultSQLite
-import MoultStore
 
 extension DiagnosisCheck {
     /// The file is missing, no store, or cannot be read at all.
@@ -41,8 +39,8 @@ extension DiagnosisCheck {
             findings.append(
                 site.finding(
                     "large-wal", .warning, place: site.path + "-wal",
-                    "The -wal has \(Quantity.bytes(Int(clamping: sizes[1]))), the store "
-                        + "\(Quantity.bytes(Int(clamping: sizes[0]))): a reader that never ends prevents it from being "
+                    "The -wal has \(Quantity.bytes(sizes[1])), the store "
+                        + "\(Quantity.bytes(sizes[0])): a reader that never ends prevents it from being "
                         + "written back, and every read is slow.", "Close every app that has the store open."))
         }
         let journal = site.path + "-journal"

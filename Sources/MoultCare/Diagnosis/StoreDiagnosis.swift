@@ -2,8 +2,6 @@ import Moult
 import MoultBasics
 import MoultEngine
 import MoultModel
-import MoultObjects
-import MoultPlan
 import MoultStore
 
 /// The diagnosis of a store: what is wrong with it, why, and what to type next. It is made without changing a byte.
@@ -93,10 +91,7 @@ struct DiagnosisSite {
         let folder = (try? system.resolve(Path.folder(of: store))) ?? Path.folder(of: store)
         path = (try? system.resolve(store)) ?? Path.join(folder, Path.name(of: store))
         sidecar = StoreRecords(store: path)
-        self.context = context
-        self.target = target
-        self.options = options
-        self.migrator = migrator
+        (self.context, self.target, self.options, self.migrator) = (context, target, options, migrator)
         let read = Result {
             try StoreProbe.read(store, system: system) { probe in
                 var damage: String?
@@ -187,9 +182,7 @@ struct DiagnosisSite {
     }
 
     /// The name of the version of the model that a damaged store is of, by its pages.
-    private static func damagedVersion(
-        _ path: String, in versions: ModelVersions?, _ system: any System
-    ) -> String? {
+    private static func damagedVersion(_ path: String, in versions: ModelVersions?, _ system: any System) -> String? {
         guard let versions, let identity = try? DamagedIdentity(of: path, place: path, system),
             let (version, _) = identity.version(in: versions), versions.position(named: version.name) != nil
         else { return nil }
@@ -228,9 +221,7 @@ struct DiagnosisCheck: Sendable {
     /// In the order in which a person should read them, where they are equally bad.
     static let all: [DiagnosisCheck] = [
         unreadable, sideFiles, surroundings, neighbours, unfinishedRun, leftovers, records, failingRuns, damagedPages,
-        version,
-        plan, space,
-        rows, fewerRows, backups, quarantine, slowness,
+        version, plan, space, rows, fewerRows, backups, quarantine, slowness,
     ]
 }
 

@@ -120,8 +120,7 @@ public struct EarlierLosses: Sendable, Equatable {
         of store: String, since goal: ModelVersion, in versions: ModelVersions, _ migrator: Migrator
     ) throws -> [EarlierLosses] {
         let system = migrator.system
-        let runs = RunHistory.inForce(
-            try RunHistory(StoreRecords(store: try system.resolve(store)), system).records())
+        let runs = RunHistory.inForce(try RunHistory(StoreRecords(store: try system.resolve(store)), system).records())
         let backups = try migrator.backups(of: store)
         let position = versions.position(named: goal.name)
         return try runs.compactMap { run in

@@ -66,24 +66,20 @@ public struct DowngradeReport: Sendable {
     public var saved: StoreBackup? { outcome?.backup }
     /// The names of the backups that the retention policy let go.
     public var prunedBackups: [String] { outcome?.pruned ?? [] }
-}
 
-// MARK: - JSON
+    // MARK: - JSON
 
-extension DowngradeReport {
     package var document: JSONValue {
         var members: [JSONValue.Member] = [
             .init("format", 1), .init("from", .string(from)), .init("to", .string(to)),
-            .init("losses", JSONValue(losses)),
-            .init("earlierLosses", .array(earlierLosses.map { $0.document })),
+            .init("losses", JSONValue(losses)), .init("earlierLosses", .array(earlierLosses.map { $0.document })),
             .init("wayForwardKnown", .bool(downgrade.isWayForwardKnown)),
-            .init("findings", .array(findings.map(\.document))),
-            .init("prunedBackups", JSONValue(prunedBackups)), .init("way", .string(way.rawValue)),
+            .init("findings", .array(findings.map(\.document))), .init("prunedBackups", JSONValue(prunedBackups)),
+            .init("way", .string(way.rawValue)),
         ]
         if let backup {
             members += [
-                .init("backup", .string(backup.name)),
-                .init("writtenSince", .array(writtenSince.map(\.document))),
+                .init("backup", .string(backup.name)), .init("writtenSince", .array(writtenSince.map(\.document))),
             ]
         }
         return .object(members)

@@ -109,8 +109,7 @@ package struct StoreDowngrade: Sendable {
         guard let plan = try? MigrationPlan(known, from: goal.name, to: source.name, answers: answers) else {
             return [:]
         }
-        var names = Dictionary(
-            goal.model.entities.map { ($0.name, $0.name) }, uniquingKeysWith: { first, _ in first })
+        var names = Dictionary(goal.model.entities.map { ($0.name, $0.name) }, uniquingKeysWith: { first, _ in first })
         for case .mapping(let mapping) in plan.passes.map(\.work) {
             let pairs = mapping.entityMappings.compactMap { mapping in
                 mapping.sourceEntityName.flatMap { from in mapping.destinationEntityName.map { (from, $0) } }
@@ -127,8 +126,7 @@ package struct StoreDowngrade: Sendable {
     private static func isWayForwardKnown(
         _ store: String, to version: ModelVersion, in versions: ModelVersions, _ system: any System
     ) throws -> Bool {
-        let runs = RunHistory.inForce(
-            try RunHistory(StoreRecords(store: try system.resolve(store)), system).records())
+        let runs = RunHistory.inForce(try RunHistory(StoreRecords(store: try system.resolve(store)), system).records())
         let last = runs.last { $0.operation == .migrate }
         // A store of a version that is not among them has no name that a run could have told.
         return last.map { $0.to == version.name || versions.position(named: version.name) == nil } ?? false
@@ -144,9 +142,7 @@ package struct StoreDowngrade: Sendable {
             .usage, "The store is of \(source.name), which is older than \(goal.name).", place: store,
             remedy: "Use \(.migrate).")
     }
-}
 
-extension StoreDowngrade {
     /// A way back by a mapping, and why it would lose something.
     struct Back {
         var migration: Pass?

@@ -1,5 +1,3 @@
-import MoultEngine
-import MoultModel
 import MoultSQLite
 import MoultStore
 
@@ -48,8 +46,7 @@ struct MirrorApplication {
             let isGone = "(\(keys(table, "r"))) IN (SELECT \(gone(table)) FROM \(Self.gone))"
             sums[table.name, default: 0] &-= try MirrorContents.sum(
                 connection, table, from: "main.\(name) AS r WHERE \(isGone)")
-            found.updated =
-                try connection.integer("SELECT count(*) FROM fresh.\(name) AS r WHERE \(isGone)") ?? 0
+            found.updated = try connection.integer("SELECT count(*) FROM fresh.\(name) AS r WHERE \(isGone)") ?? 0
             found.deleted = listed - found.updated
             files.formUnion(
                 try ExternalStorage.names(in: connection, table.columns, of: "main.\(name) AS r WHERE (\(isGone))"))
@@ -92,17 +89,14 @@ struct MirrorApplication {
         guard !table.kept.isEmpty else { return }
         let name = table.name.quotedName
         let values = table.kept.map { "\($0.quotedName) = o.\($0.quotedName)" }.joined(separator: ", ")
-        try connection.run(
-            "UPDATE fresh.\(name) AS n SET \(values) FROM main.\(name) AS o WHERE o.Z_PK = n.Z_PK")
+        try connection.run("UPDATE fresh.\(name) AS n SET \(values) FROM main.\(name) AS o WHERE o.Z_PK = n.Z_PK")
     }
 
     private func keys(_ table: MirroredTable, _ row: String) -> String {
         table.key.map { "\(row).\($0.quotedName)" }.joined(separator: ", ")
     }
 
-    private func gone(_ table: MirroredTable) -> String {
-        ["a", "b"].prefix(table.key.count).joined(separator: ", ")
-    }
+    private func gone(_ table: MirroredTable) -> String { ["a", "b"].prefix(table.key.count).joined(separator: ", ") }
 }
 
 /// One table of the store that follows: which of its rows are kept in step, and by what they are known.
@@ -115,15 +109,9 @@ struct MirroredTable: Sendable {
     var kept: [String] = []
     /// A condition on a row `r` of the store that follows, in SQL: the rows that may differ; nil for all.
     var scope: String?
+}
 
-    init(name: String, columns: [String], key: [String], kept: [String] = [], scope: String? = nil) {
-        self.name = name
-        self.columns = columns
-        self.key = key
-        self.kept = kept
-        self.scope = scope
-    }
-
+extension MirroredTable {
     /// - Parameter isListed: whether only listed objects are looked at, where the table allows it.
     init(_ table: PartialScript.Table, isListed: Bool, keepsUnfilled: Bool) {
         let numbers = table.numbers.map(String.init).joined(separator: ", ")

@@ -1,6 +1,4 @@
 import MoultBasics
-import MoultEngine
-import MoultModel
 import MoultSQLite
 import MoultStore
 
@@ -18,9 +16,7 @@ struct MirrorReading {
     private(set) var listed: Int64 = 0
 
     init(_ connection: Connection, _ script: PartialScript, _ mark: MirrorMark) {
-        self.connection = connection
-        self.script = script
-        self.mark = mark
+        (self.connection, self.script, self.mark) = (connection, script, mark)
     }
 
     /// Lists the objects that were written.
@@ -106,9 +102,7 @@ struct MirrorReading {
                 SELECT m.Z_PK FROM \(other) AS m JOIN \(own) AS s ON s.Z_PK = m.Z_PK \
                 WHERE s.Z_ENT IN (\(numbers)) AND m.Z_OPT > s.Z_OPT LIMIT 1
                 """)
-            if let newer {
-                throw Self.ahead("Its object \(newer) in \(source.destination) has a higher lock counter.")
-            }
+            if let newer { throw Self.ahead("Its object \(newer) in \(source.destination) has a higher lock counter.") }
             let unknown = try connection.integer(
                 """
                 SELECT max(m.Z_PK) FROM \(other) AS m WHERE m.Z_ENT IN (\(otherNumbers)) AND m.Z_PK > \
@@ -149,8 +143,7 @@ struct MirrorReading {
         var made: [MirroredTable] = []
         for table in script.tables {
             // Pairs have no counter of their own.
-            let isListed =
-                table.limits != nil && (means == .history || (means == .scan && !table.numbers.isEmpty))
+            let isListed = table.limits != nil && (means == .history || (means == .scan && !table.numbers.isEmpty))
             if isListed, listed == 0 { continue }
             for statement in script.statements(for: table, listed: isListed) { try connection.run(statement.sql) }
             made.append(MirroredTable(table, isListed: isListed, keepsUnfilled: keepsUnfilled))
@@ -164,8 +157,7 @@ struct MirrorReading {
         // A part is right only where the rest is known to be there.
         let known = means == .history ? mark.transaction ?? 0 : 0
         for statement in script.history(after: known) { try connection.run(statement.sql) }
-        let first =
-            try connection.integer("SELECT min(Z_PK) FROM source.ATRANSACTION") ?? (transaction ?? 0) &+ 1
+        let first = try connection.integer("SELECT min(Z_PK) FROM source.ATRANSACTION") ?? (transaction ?? 0) &+ 1
         return try PartialScript.historyTables.compactMap { name in
             let columns = try connection.columns(of: name, schema: "main").map(\.name)
             guard !columns.isEmpty else { return nil }

@@ -54,11 +54,9 @@ extension MirrorRecord {
             "losses": JSONValue(losses),
         ]
     }
-}
 
-// MARK: - On the disk
+    // MARK: - On the disk
 
-extension MirrorRecord {
     /// - Returns: nil if the store has no mirror.
     /// - Throws: `metadataInvalid` if the record cannot be read.
     package static func read(_ sidecar: StoreRecords, _ system: any System) throws -> MirrorRecord? {
@@ -152,13 +150,9 @@ struct MirrorMark: Equatable {
     var transaction: Int64?
     /// By table, the sum over its rows as ``MirrorContents`` reckons it.
     var contents: [String: Int64]
+}
 
-    init(identifier: String, transaction: Int64?, contents: [String: Int64]) {
-        self.identifier = identifier
-        self.transaction = transaction
-        self.contents = contents
-    }
-
+extension MirrorMark {
     /// Nil if the store follows none.
     init?(_ metadata: StoreMetadata) {
         guard let entry = metadata.entries[Self.key], let identifier = entry["mirror"]?.string,

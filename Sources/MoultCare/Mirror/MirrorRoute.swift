@@ -1,8 +1,6 @@
 import MoultBasics
-import MoultEngine
 import MoultModel
 import MoultPlan
-import MoultStore
 
 /// From which store to which a mirror goes at present, and by what mapping.
 struct MirrorRoute: Sendable {
@@ -175,7 +173,6 @@ struct MirrorReversal {
 extension AttributeDescription {
     /// Whether a value can go over as it is.
     fileprivate func isStored(as other: AttributeDescription) -> Bool {
-        isStored && type == other.type
-            && valueTransformerName == other.valueTransformerName
+        isStored && type == other.type && valueTransformerName == other.valueTransformerName
     }
 }

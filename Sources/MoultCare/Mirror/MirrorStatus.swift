@@ -1,6 +1,4 @@
 import MoultBasics
-import MoultEngine
-import MoultModel
 import MoultSQLite
 import MoultStore
 
@@ -88,9 +86,8 @@ public struct MirrorSync: Sendable, Hashable {
 
     package var document: JSONValue {
         [
-            "format": 1, "means": .string(means.rawValue), "inserted": .integer(inserted),
-            "updated": .integer(updated), "deleted": .integer(deleted), "reason": JSONValue(reason),
-            "seconds": .double(seconds),
+            "format": 1, "means": .string(means.rawValue), "inserted": .integer(inserted), "updated": .integer(updated),
+            "deleted": .integer(deleted), "reason": JSONValue(reason), "seconds": .double(seconds),
         ]
     }
 

@@ -1,7 +1,5 @@
 import MoultBasics
-import MoultEngine
 import MoultModel
-import MoultPlan
 import MoultSQLite
 import MoultStore
 
@@ -40,8 +38,7 @@ public struct MirrorVerification: Sendable, Hashable {
                 differences.map { difference in
                     [
                         "table": .string(difference.table), "missing": .integer(difference.missing),
-                        "surplus": .integer(difference.surplus),
-                        "keys": .array(difference.keys.map(JSONValue.integer)),
+                        "surplus": .integer(difference.surplus), "keys": .array(difference.keys.map(JSONValue.integer)),
                     ]
                 }), "others": JSONValue(others),
         ]
@@ -78,12 +75,9 @@ struct MirrorComparison {
     ///   - columns: those to compare.
     ///   - numbers: the entity numbers of the rows; empty for all rows.
     func difference(in table: String, columns: [String], numbers: [Int]) throws -> MirrorVerification.Difference? {
-        let condition =
-            numbers.isEmpty ? "" : " WHERE Z_ENT IN (\(numbers.map(String.init).joined(separator: ", ")))"
+        let condition = numbers.isEmpty ? "" : " WHERE Z_ENT IN (\(numbers.map(String.init).joined(separator: ", ")))"
         let list = columns.map(\.quotedName).joined(separator: ", ")
-        func rows(_ schema: String) -> String {
-            "SELECT \(list) FROM \(schema).\(table.quotedName)\(condition)"
-        }
+        func rows(_ schema: String) -> String { "SELECT \(list) FROM \(schema).\(table.quotedName)\(condition)" }
         let only = [("main", "replica"), ("replica", "main")].map { "\(rows($0.0)) EXCEPT \(rows($0.1))" }
         let counts = try only.map { try connection.integer("SELECT count(*) FROM (\($0))") ?? 0 }
         // Rows that are twice in one of them would be one in a set.
@@ -145,17 +139,14 @@ extension MirroredStore {
         var rows: Int64 = 0
         for table in try tables(of: route, fresh, with: still) {
             rows += try connection.integer("SELECT count(*) FROM main.\(table.name.quotedName)") ?? 0
-            if let found = try comparison.difference(
-                in: table.name, columns: table.columns, numbers: table.numbers)
-            {
+            if let found = try comparison.difference(in: table.name, columns: table.columns, numbers: table.numbers) {
                 differences.append(found)
             }
         }
         let others =
             try (route.keepsUnfilled ? [] : comparison.catalogueDifferences())
             + metadataDifferences(connection, route) + highestKeyDifferences(connection)
-        return MirrorVerification(
-            outcome: nil, obstacle: nil, differences: differences, others: others, rows: rows)
+        return MirrorVerification(outcome: nil, obstacle: nil, differences: differences, others: others, rows: rows)
     }
 
     /// Returns the tables and columns that both have to agree on: all that a fresh migration makes; on the way back

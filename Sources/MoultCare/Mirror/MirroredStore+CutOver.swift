@@ -1,7 +1,7 @@
+import Moult
 import MoultBasics
 import MoultEngine
 import MoultModel
-import MoultPlan
 import MoultSQLite
 import MoultStore
 
@@ -61,7 +61,8 @@ extension MirroredStore {
     /// Ends the mirror; both stores stay.
     package static func stop(_ store: String, system: any System = POSIXSystem()) throws {
         let (path, record) = try record(of: store, system, isStarting: true)
-        let mirror = MirroredStore(path, record, ModelVersions(versions: []), .init(), system)
+        let mirror = MirroredStore(
+            path, record, StoreSession.Context(ModelVersions(versions: [])), RunOptions(), system)
         try mirror.locked {
             guard record.state != .starting else { return try mirror.removeUnfinished(record) }
             for path in [path, record.second] where try system.exists(path) { try mirror.removeMark(from: path) }
@@ -80,11 +81,9 @@ extension MirroredStore {
         unmarked.entries[MirrorMark.key] = nil
         try connection.transaction { try unmarked.write(to: connection) }
     }
-}
 
-// MARK: - Turning round
+    // MARK: - Turning round
 
-extension MirroredStore {
     /// Returns the reasons why nothing could be undone; empty where it can.
     private func obstacles(to back: MirrorReversal?, of route: MirrorRoute) throws -> [String] {
         if let obstacle = try script(of: route, over: snapshot(of: store)).1 { return [obstacle] }

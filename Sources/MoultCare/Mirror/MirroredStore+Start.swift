@@ -7,38 +7,42 @@ import MoultSQLite
 import MoultStore
 
 extension MirroredStore {
-    /// Makes the second store and begins to follow the first.
+    /// Makes the second store that a request for a migration into another file asks for, and begins to follow the first.
     ///
     /// The first store is only read, and may be open and written to in the meantime. When this throws, there is neither
-    /// a second store nor a mirror.
+    /// a second store nor a mirror. The request is kept, with the paths of its models in full.
     ///
-    /// - Parameters:
-    ///   - target: the version of the second store; nil for the current one.
-    ///   - second: a path at which nothing is.
-    ///   - request: the request, kept for the next call to find the model and the mapping.
-    /// - Throws: `usage` if there is a mirror, or something at the path; `insufficientStorage` before anything is made;
-    ///   what planning and the migration throw.
+    /// - Throws: `usage` if there is a mirror, or something at the path; `lockFileMismatch` if a released version has
+    ///   changed; `insufficientStorage` before anything is made; what planning and the migration throw.
     package static func start(
-        _ store: String, versions: ModelVersions, to target: String? = nil, at second: String,
-        options: PreparedMigration.Options = .init(), request: StoreRequest? = nil,
-        system: any System = POSIXSystem(), isCancelled: @escaping @Sendable () -> Bool = { false }
+        _ request: StoreRequest, _ context: StoreSession.Context, on system: any System = POSIXSystem(),
+        isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws -> MirroredStore {
-        let path = try StoreProbe.checkFile(store, system)
-        let second = Path.join(try system.resolve(Path.folder(of: second)), Path.name(of: second))
-        let prepared = try StoreSession(StoreRequest(path, to: target, .plan), versions, options, on: system).prepared
+        guard case .migrateInto(let destination) = request.work else {
+            throw MigrationError(
+                .internal, "The request names no place for the second store.", place: request.store,
+                remedy: "Please report this.")
+        }
+        try request.check()
+        try context.versions.checkReleased()
+        var (kept, planned) = (request, request)
+        kept.models = try request.models?.resolved(system)
+        let path = try StoreProbe.checkFile(request.store, system)
+        let second = Path.join(try system.resolve(Path.folder(of: destination)), Path.name(of: destination))
+        (planned.store, planned.work) = (path, .plan)
+        let prepared = try StoreSession(planned, context, on: system).prepared
         guard !prepared.plan.isEmpty else {
             throw MigrationError(
-                .usage, "The store is already of version \(prepared.plan.to.name).", place: store,
+                .usage, "The store is already of version \(prepared.plan.to.name).", place: request.store,
                 remedy: "Name another version with \(option: .to(nil)).")
         }
         let uuid = try StoreProbe.read(path, system: system) { try StoreMetadata(from: $0.connection).uuid }
         var record = MirrorRecord(
             identifier: system.uniqueName(), state: .starting, second: second, uuid: uuid,
             from: prepared.plan.from.name, to: prepared.plan.to.name, plan: prepared.plan.digest.hexadecimal,
-            startedAt: system.now.iso8601,
-            request: request ?? StoreRequest(path, to: target, .migrateInto(second)))
+            startedAt: system.now.iso8601, request: kept)
         if case .configuration(let name) = prepared.plan.part { record.configuration = name }
-        var mirror = MirroredStore(path, record, versions, options, system)
+        var mirror = MirroredStore(path, record, context, RunOptions(), system)
         mirror.isCancelled = isCancelled
         mirror.warnings = prepared.warnings
         // What is refused makes nothing next to the second path; a start that died is looked at under the lock.
@@ -154,9 +158,7 @@ extension MirroredStore {
         try system.synchronise(copy)
         let hasFiles = try system.exists(from.support)
         if hasFiles {
-            for name in try system.files(below: from.support) {
-                try system.synchronise(Path.join(from.support, name))
-            }
+            for name in try system.files(below: from.support) { try system.synchronise(Path.join(from.support, name)) }
             try system.rename(from.support, toUnused: to.support)
         }
         do {
@@ -181,5 +183,14 @@ extension Connection {
             SELECT max(coalesce((SELECT max(Z_PK) FROM \(name).ATRANSACTION), 0), \
             coalesce((SELECT \(PrimaryKeyRow.highestSQL) FROM \(name).Z_PRIMARYKEY WHERE Z_NAME = 'TRANSACTION' AND Z_ENT > 16000), 0))
             """)
+    }
+}
+
+extension StoreRequest.Models {
+    /// The same files by paths that hold in every working folder.
+    fileprivate func resolved(_ system: any System) throws -> Self {
+        try Self(
+            path: system.resolve(path), order: order, answers: answers.map { try system.resolve($0) },
+            mappings: mappings.map { try system.resolve($0) })
     }
 }

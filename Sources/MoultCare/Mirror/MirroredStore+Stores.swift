@@ -2,7 +2,6 @@ import Moult
 import MoultBasics
 import MoultEngine
 import MoultModel
-import MoultPlan
 import MoultSQLite
 import MoultStore
 
@@ -72,11 +71,9 @@ extension MirroredStore {
     func diverged(_ message: String, _ place: String, _ remedy: Remedy) -> MigrationError {
         MigrationError(.mirrorDiverged, message, place: place, remedy: remedy)
     }
-}
 
-// MARK: - How a file was left
+    // MARK: - How a file was left
 
-extension MirroredStore {
     /// Notes sizes and times of the files of the store that follows. It only saves work, so it may fail: where it is
     /// missing, or tells of another file, the rows are asked.
     func noteSeen(_ path: String) {
@@ -101,9 +98,7 @@ extension MirroredStore {
                 ])
             })
     }
-}
 
-extension MirroredStore {
     /// Copies a store that apps may write to, as it is at one moment, with its files of external data.
     ///
     /// - Parameter external: the store next to which these files lie.
@@ -142,11 +137,10 @@ extension MirroredStore {
 
     /// Migrates a copy by the way of a route, as the engine would the store itself; verified.
     func migrate(_ path: String, by route: MirrorRoute) throws {
-        var run = RunOptions()
-        run.keepsBackup = false
+        var run = run
+        (run.keepsBackup, run.backupFolder) = (false, nil)
         guard route.keepsUnfilled, let mapping = route.mapping else {
-            _ = try StoreSession(StoreRequest(path, to: record.to, .migrate, run), versions, options, on: system)
-                .run(observer)
+            _ = try StoreSession(StoreRequest(path, to: record.to, .migrate, run), context, on: system).run(observer)
             return
         }
         let bound = try StoreProbe.read(path, system: system) { probe in

@@ -55,14 +55,11 @@ extension MirroredStore {
             (parts, reason) = (nil, missing.message)
         }
         if route.keepsUnfilled, parts == nil { throw cannotGoBack(reason ?? "") }
-        let step =
-            try parts ?? readWhole(route, source, mark, in: folder, overwriting: overwriting, fresh: fresh)
+        let step = try parts ?? readWhole(route, source, mark, in: folder, overwriting: overwriting, fresh: fresh)
         try bringFiles(of: step, route)
         let changes = try write(step, route, mark)
         noteSeen(route.replica)
-        return MirrorSync(
-            means: step.means, changes: changes, reason: reason,
-            seconds: system.seconds(since: start))
+        return MirrorSync(means: step.means, changes: changes, reason: reason, seconds: system.seconds(since: start))
     }
 
     func snapshot(of path: String) throws -> StoreSnapshot {
@@ -82,9 +79,7 @@ extension MirroredStore {
             to: StoreLayout(actual: replica, model: route.to.model), catalogue: snapshot.catalogue)
         return script.obstacle.map { (nil, $0) } ?? (script, nil)
     }
-}
 
-extension MirroredStore {
     /// A value that the other version requires and that the new rows lack, as an error; nil if there is none.
     func missingValue(in step: MirrorStep, _ route: MirrorRoute) throws -> MigrationError? {
         let layout = try StoreLayout(actual: snapshot(of: route.replica), model: route.to.model)
@@ -107,8 +102,7 @@ extension MirroredStore {
     func cannotGoBack(_ reason: String) -> MigrationError {
         MigrationError(
             .unsupported, "What is written to the second store cannot be copied to the first. \(reason)",
-            place: record.second,
-            remedy: "Use the second store; \(.stopMirror) ends the mirror.")
+            place: record.second, remedy: "Use the second store; \(.stopMirror) ends the mirror.")
     }
 
     func readParts(
@@ -126,9 +120,7 @@ extension MirroredStore {
         try FormatFunctions.register(on: connection)
         let external = ExternalStorage(store: route.primary)
         for function in script.script.functions(externalFile: { [system] name in
-            guard StoreVerification.isPlainName(name) else {
-                throw StoreVerification.strangeFile(name, route.primary)
-            }
+            guard StoreVerification.isPlainName(name) else { throw StoreVerification.strangeFile(name, route.primary) }
             return try external.contents(of: name, on: system) ?? system.read(Path.join(external.folder, name))
         }) { try connection.register(function) }
         var reading = MirrorReading(connection, script, mark)
@@ -194,13 +186,10 @@ extension MirroredStore {
                 (root: Int($0.integer(0)), highest: $0.integer(1))
             }, external: [ExternalStorage(store: path), ExternalStorage(store: route.primary)])
     }
-}
 
-extension MirroredStore {
     /// The rows, the metadata and the mark in one transaction.
     func write(_ step: MirrorStep, _ route: MirrorRoute, _ mark: MirrorMark) throws -> MirrorChanges {
-        let connection = try Connection(
-            route.replica, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
+        let connection = try Connection(route.replica, mode: .readWrite, busyTimeout: Self.patience, isProven: true)
         defer { connection.close() }
         watch(connection)
         try connection.execute("PRAGMA synchronous = FULL; PRAGMA temp_store = FILE")

@@ -19,8 +19,10 @@ package struct MirroredStore: Sendable {
     /// The resolved path of the first store.
     package let store: String
     package internal(set) var record: MirrorRecord
-    let versions: ModelVersions
-    private(set) var options: PreparedMigration.Options
+    /// The code, the answers and the mapping models that the mirror was begun with.
+    let context: StoreSession.Context
+    /// The options that the mirror was begun with.
+    let run: RunOptions
     /// The findings in the first store that speak against its migration without standing in its way; known when the
     /// mirror is begun.
     package internal(set) var warnings: [Finding] = []
@@ -29,33 +31,37 @@ package struct MirroredStore: Sendable {
     var isCancelled: @Sendable () -> Bool = { false }
 
     var sidecar: StoreRecords { StoreRecords(store: store) }
+    var options: PreparedMigration.Options { PreparedMigration.Options(run, context) }
 
+    /// - Parameter permitted: what it permits is permitted beside what the record does.
     init(
-        _ store: String, _ record: MirrorRecord, _ versions: ModelVersions, _ options: PreparedMigration.Options,
+        _ store: String, _ record: MirrorRecord, _ context: StoreSession.Context, _ permitted: RunOptions,
         _ system: any System
     ) {
-        self.store = store
-        self.record = record
-        self.versions = versions
-        self.options = options
+        var (context, run) = (context, record.request.options)
         // The losses were looked at when the mirror was begun. What is written since is lost only with the first store.
-        self.options.losses = .asTheVersionsSay()
-        self.options.part = record.part
-        self.system = system
+        context.losses = .asTheVersionsSay()
+        (context.part, run.configuration) = (record.part, nil)
+        if permitted.isExperimental { run.isExperimental = true }
+        if permitted.allowsCloudKit { run.allowsCloudKit = true }
+        run.acceptedLosses.formUnion(permitted.acceptedLosses)
+        (self.store, self.record, self.context, self.run, self.system) = (store, record, context, run, system)
     }
 
     /// The mirror that a store has.
     ///
     /// - Parameters:
-    ///   - versions: those of the model that the mirror was begun with.
-    ///   - options: the same answers, mapping models and code.
-    /// - Throws: `usage` if the store has no mirror; `planStale` if the mapping is not the one it was begun with.
+    ///   - context: the versions of the model that the mirror was begun with; the same answers, mapping models and code.
+    ///   - permitted: what it permits is permitted beside what the mirror was begun with.
+    /// - Throws: `usage` if the store has no mirror; `planStale` if the mapping is not the one it was begun with;
+    ///   `lockFileMismatch` if a released version has changed.
     package init(
-        of store: String, versions: ModelVersions, options: PreparedMigration.Options = .init(),
-        system: any System = POSIXSystem(), isCancelled: @escaping @Sendable () -> Bool = { false }
+        of store: String, _ context: StoreSession.Context, _ permitted: RunOptions = RunOptions(),
+        on system: any System = POSIXSystem(), isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws {
+        try context.versions.checkReleased()
         let (path, record) = try Self.record(of: store, system)
-        self.init(path, record, versions, options, system)
+        self.init(path, record, context, permitted, system)
         self.isCancelled = isCancelled
         _ = try forward()
     }
@@ -84,17 +90,13 @@ package struct MirroredStore: Sendable {
         }
         return (path, record)
     }
-}
 
-// MARK: - Cancelling
+    // MARK: - Cancelling
 
-extension MirroredStore {
     var observer: MigrationObserver { MigrationObserver(isCancelled: isCancelled) }
 
     /// Has a statement that runs on the connection end when the work is cancelled.
-    func watch(_ connection: Connection) {
-        connection.onProgress(every: 20_000) { [isCancelled] in !isCancelled() }
-    }
+    func watch(_ connection: Connection) { connection.onProgress(every: 20_000) { [isCancelled] in !isCancelled() } }
 
     func checkCancelled() throws {
         guard isCancelled() else { return }
@@ -102,17 +104,11 @@ extension MirroredStore {
             .cancelled, "The work on the mirror was cancelled. Both stores are unchanged.", place: store,
             remedy: "Run the command again when you want it done.")
     }
-}
 
-// MARK: - The way
+    // MARK: - The way
 
-extension MirroredStore {
-    static func plan(
-        _ versions: ModelVersions, from: String, to: String?, _ options: PreparedMigration.Options
-    ) throws -> MigrationPlan {
-        try MigrationPlan(
-            versions, from: from, to: to, answers: options.answers,
-            registered: options.registered + (try options.registry.stages(in: versions)))
+    private var registered: [RegisteredStage] {
+        get throws { context.registered + (try context.registry.stages(in: context.versions)) }
     }
 
     /// Of versions with equal hashes, what the first store holds says which one it is of.
@@ -121,24 +117,24 @@ extension MirroredStore {
         defer { connection.close() }
         let metadata = try StoreMetadata(from: connection)
         return try MigrationPlan(
-            versions, from: metadata.hashes ?? VersionHashes(read: [:]), identifiers: metadata.versionIdentifiers,
-            to: record.to, answers: options.answers,
-            registered: options.registered + (try options.registry.stages(in: versions)), as: record.part)
+            context.versions, from: metadata.hashes ?? VersionHashes(read: [:]),
+            identifiers: metadata.versionIdentifiers, to: record.to, answers: context.answers, registered: registered,
+            as: record.part)
     }
 
     /// From the first store to the second.
     func forward() throws -> MirrorRoute {
-        var plan = try Self.plan(versions, from: record.from, to: record.to, options)
+        var plan = try MigrationPlan(
+            context.versions, from: record.from, to: record.to, answers: context.answers, registered: registered)
         if plan.digest.hexadecimal != record.plan, let other = try? planOverStore() { plan = other }
         guard plan.digest.hexadecimal == record.plan else {
             throw MigrationError(
                 .planStale,
                 "The mapping from \(record.from) to \(record.to) is not the one with which the mirror was started.",
-                place: store,
-                remedy: "Use that model and mapping, or stop the mirror and start a new one.")
+                place: store, remedy: "Use that model and mapping, or stop the mirror and start a new one.")
         }
         return try MirrorRoute(
-            plan, hasRules: !options.registry.rules.isEmpty, store: store, second: record.second, as: record.part)
+            plan, hasRules: !context.registry.rules.isEmpty, store: store, second: record.second, as: record.part)
     }
 
     /// The way of the present state.
@@ -150,8 +146,7 @@ extension MirroredStore {
                 .unsupported, "The cut-over was one-way: the first store does not follow.",
                 place: store, remedy: "Use the second store; \(.stopMirror) ends the mirror.")
         }
-        return MirrorRoute(
-            MirrorReversal(mapping, from: forward.from.model, to: forward.to.model), of: forward)
+        return MirrorRoute(MirrorReversal(mapping, from: forward.from.model, to: forward.to.model), of: forward)
     }
 
     /// Runs `body` while no other run of Moult can change either store.
@@ -192,56 +187,5 @@ extension MirroredStore {
         try system.makeFolder(folder)
         defer { _ = try? system.removeTree(folder) }
         return try body(folder)
-    }
-}
-
-extension MirroredStore {
-    /// Makes the second store that a request for a migration into another file asks for, and begins to follow the first.
-    /// The request is kept, with its paths in full.
-    ///
-    /// - Throws: `lockFileMismatch` if a released version has changed; what ``start(_:versions:to:at:options:request:system:isCancelled:)``
-    ///   throws.
-    package static func start(
-        _ request: StoreRequest, _ context: StoreSession.Context, isCancelled: @escaping @Sendable () -> Bool
-    ) throws -> MirroredStore {
-        guard case .migrateInto(let second) = request.work else {
-            throw MigrationError(
-                .internal, "The request names no place for the second store.", place: request.store,
-                remedy: "Please report this.")
-        }
-        try request.check()
-        try context.versions.checkReleased()
-        var kept = request
-        kept.models = try request.models?.resolved(POSIXSystem())
-        return try start(
-            request.store, versions: context.versions, to: request.target, at: second,
-            options: PreparedMigration.Options(request.options, context), request: kept, isCancelled: isCancelled)
-    }
-
-    /// The mirror that a store has, with the options that it was begun with.
-    ///
-    /// - Parameter options: what they permit is permitted too.
-    /// - Throws: `lockFileMismatch`, and what ``init(of:versions:options:system:isCancelled:)`` throws.
-    package init(
-        of store: String, _ options: RunOptions, _ context: StoreSession.Context,
-        isCancelled: @escaping @Sendable () -> Bool
-    ) throws {
-        try context.versions.checkReleased()
-        var begun = try Self.record(of: store).record.request.options
-        if options.isExperimental { begun.isExperimental = true }
-        if options.allowsCloudKit { begun.allowsCloudKit = true }
-        begun.acceptedLosses.formUnion(options.acceptedLosses)
-        try self.init(
-            of: store, versions: context.versions, options: PreparedMigration.Options(begun, context),
-            isCancelled: isCancelled)
-    }
-}
-
-extension StoreRequest.Models {
-    /// The same files by paths that hold in every working folder.
-    fileprivate func resolved(_ system: any System) throws -> Self {
-        try Self(
-            path: system.resolve(path), order: order, answers: answers.map { try system.resolve($0) },
-            mappings: mappings.map { try system.resolve($0) })
     }
 }

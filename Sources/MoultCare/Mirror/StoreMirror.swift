@@ -1,6 +1,4 @@
 import Moult
-import MoultEngine
-import MoultModel
 
 /// A second store, of another version, that follows a store that is in use.
 ///
@@ -103,7 +101,7 @@ extension Project {
     func mirror(
         of store: String, _ options: RunOptions, _ isCancelled: @escaping @Sendable () -> Bool
     ) throws -> MirroredStore {
-        try MirroredStore(of: store, options, context(for: store), isCancelled: isCancelled)
+        try MirroredStore(of: store, context(for: store), options, isCancelled: isCancelled)
     }
 }
 

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultEngine
 import MoultModel
 import MoultSQLite
 import MoultStore
@@ -112,9 +111,7 @@ struct DamagedIdentity {
     ///   - place: the store's own path, for names and errors.
     ///   - check: throws where the work is to end.
     /// - Throws: `notAStore` where no page is one of SQLite.
-    init(
-        of path: String, place: String, _ system: any System, check: @escaping () throws -> Void = {}
-    ) throws {
+    init(of path: String, place: String, _ system: any System, check: @escaping () throws -> Void = {}) throws {
         self.place = place
         let statements = try StoreLayout(model: ManagedObjectModel(), history: false).createStatements
         let recovery = try PageRecovery(
@@ -181,9 +178,7 @@ struct SalvageLosses {
         rowsAside = recovery.rowsAside
         noteSchema(recovery)
         noteLog(recovery.pages.log)
-        if !ledger.isFreelistWhole {
-            remarks.append("The list of free pages cannot be followed; it holds no rows.")
-        }
+        if !ledger.isFreelistWhole { remarks.append("The list of free pages cannot be followed; it holds no rows.") }
         if let row = tables["Z_PRIMARYKEY"], !row.lostKeys.isEmpty {
             notes.append("Its entity numbers cannot all be read: those of a fresh store are taken.")
         }
@@ -228,9 +223,7 @@ struct SalvageLosses {
                 "Of \(log.count) frames of its WAL, the last \(log.unreadable) cannot be read: the changes in them are "
                     + "missing.")
         }
-        if log.isTorn {
-            notes.append("Its WAL ends inside a frame: \(LogFrames.tornTail)")
-        }
+        if log.isTorn { notes.append("Its WAL ends inside a frame: \(LogFrames.tornTail)") }
     }
 }
 

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultEngine
 import MoultModel
 import MoultSQLite
 import MoultStore

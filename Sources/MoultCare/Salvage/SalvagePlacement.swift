@@ -1,6 +1,4 @@
 import MoultBasics
-import MoultEngine
-import MoultModel
 import MoultSQLite
 import MoultStore
 import MoultVerify
@@ -124,8 +122,7 @@ struct SalvagePlacement {
     private mutating func keep(
         _ table: String, _ reason: SalvageReport.Unplaced.Reason, _ detail: String? = nil, where condition: String
     ) throws {
-        let rows =
-            try connection.integer("SELECT count(*) FROM damaged.\(table.quotedName) WHERE \(condition)") ?? 0
+        let rows = try connection.integer("SELECT count(*) FROM damaged.\(table.quotedName) WHERE \(condition)") ?? 0
         guard rows > 0 else { return }
         unplaced.append(.init(table: table, reason: reason, detail: detail, rows: rows))
         try insert(table, reason, detail, where: condition)
@@ -241,9 +238,7 @@ struct SalvagedData {
     }
 
     private func has(_ name: String) throws -> Bool {
-        if let copies {
-            return try system.exists(Path.join(Path.join(copies, Path.name(of: source.folder)), name))
-        }
+        if let copies { return try system.exists(Path.join(Path.join(copies, Path.name(of: source.folder)), name)) }
         guard try source.holds(name, on: system), let path = try source.file(name, on: system) else { return false }
         return try readable(path) { try system.bytes(of: path, from: 0, count: 1) } != nil
     }

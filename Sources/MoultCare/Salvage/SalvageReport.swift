@@ -1,6 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
 
 /// The result of salvaging a damaged store: what was read out of it, and what could not be.
 public struct SalvageReport: Sendable, Hashable {
@@ -121,9 +120,7 @@ public struct SalvageReport: Sendable, Hashable {
     }
     /// Whether the new store has everything.
     public var isWhole: Bool { isEverythingRead && unplaced.isEmpty }
-}
 
-extension SalvageReport {
     /// The reason for the new store's version, in a sentence; nil if the caller named it.
     public var reason: String? {
         switch evidence {
@@ -138,11 +135,9 @@ extension SalvageReport {
                 + "(\(others.joined(separator: ", ")))."
         }
     }
-}
 
-// MARK: - JSON and text
+    // MARK: - JSON and text
 
-extension SalvageReport {
     package var document: JSONValue {
         [
             "format": 1, "store": .string(store), "version": .string(version), "versionBy": .string(evidence.word),
@@ -192,7 +187,7 @@ extension SalvageReport {
                     + "\(Quantity.count(pages.free)) free\(damaged)\(missing)."
             ]
             + (aside.map { ["What has no place is kept in \($0.printable)."] } ?? []) + [
-                "\(verdict): \(Quantity.count(Int(clamping: rows), "row")) of version \(version.printable) in "
+                "\(verdict): \(Quantity.count(rows, "row")) of version \(version.printable) in "
                     + "\(store.printable). The damaged store is unchanged.",
                 String(advice: "Next: \(.repair, with: [.store(store)] + model + [.dryRun])"),
             ]
@@ -243,7 +238,7 @@ extension SalvageReport.MissingData {
 
 extension SalvageReport.Unplaced {
     fileprivate var sentence: String {
-        let rows = Quantity.count(Int(clamping: rows), "row")
+        let rows = Quantity.count(rows, "row")
         let (table, detail) = (table.printable, (detail ?? "").printable)
         return switch reason {
         case .table: "\(table): the version has no such table; \(rows)."
@@ -256,9 +251,7 @@ extension SalvageReport.Unplaced {
 }
 
 extension [ClosedRange<Int64>] {
-    fileprivate var document: JSONValue {
-        .array(map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) })
-    }
+    fileprivate var document: JSONValue { .array(map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) }) }
 
     fileprivate var text: String {
         let shown = prefix(5).map {

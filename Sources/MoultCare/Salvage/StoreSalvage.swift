@@ -1,7 +1,6 @@
 import MoultBasics
 import MoultEngine
 import MoultModel
-import MoultModelFiles
 import MoultSQLite
 import MoultStore
 
@@ -57,9 +56,7 @@ package struct StoreSalvage {
                     + "left them. \(fault)")
         }
         if let foreign { report.notes.insert("\(foreign.message) \(foreign.remedy)", at: 0) }
-        for file in [files.new, files.aside] where try system.exists(file) {
-            try system.synchronise(file)
-        }
+        for file in [files.new, files.aside] where try system.exists(file) { try system.synchronise(file) }
         try install(unfinished, files, of: store, &report)
         return report
     }

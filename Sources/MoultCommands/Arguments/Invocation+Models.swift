@@ -132,9 +132,7 @@ extension Invocation {
         }
         return versions.versions[try versions.target(named: nil)]
     }
-}
 
-extension Invocation {
     /// The file of answers: the one that `--answers` names, otherwise the one next to the model, or in the folder where
     /// an app's own tool runs. Nil if there is no model.
     var answersPath: String? {

@@ -73,9 +73,7 @@ extension Invocation {
     ///
     /// - Throws: what the initialiser of ``StoreSession`` throws; `question`, which says how to answer, where there is no
     ///   terminal.
-    func session(
-        _ work: StoreRequest.Work, _ console: Console, started: UInt64? = nil
-    ) throws -> StoreSession {
+    func session(_ work: StoreRequest.Work, _ console: Console, started: UInt64? = nil) throws -> StoreSession {
         let request = try request(work)
         let kept = try self[value: .plan].map { try StorePlan(json: try POSIXSystem().read($0), place: $0) }
         let project = try project(console)
@@ -91,9 +89,7 @@ extension Invocation {
 
     /// Asks a person the questions on the store's way, saves the answers and returns them; nil if nothing is asked
     /// there or no answer is recorded.
-    private func ask(
-        _ request: StoreRequest, _ context: StoreSession.Context, _ console: Console
-    ) throws -> Answers? {
+    private func ask(_ request: StoreRequest, _ context: StoreSession.Context, _ console: Console) throws -> Answers? {
         let versions = context.versions
         guard let start = try versions.position(ofStore: request.store) else { return nil }
         var session = try AnswerSession(
@@ -114,9 +110,7 @@ extension Invocation {
         registry.acceptedLosses.formUnion(AcceptedLosses(configuration?.acceptedLosses ?? []))
         return registry
     }
-}
 
-extension Invocation {
     /// The keeper of a store: its backups, records, checks and repairs.
     ///
     /// - Parameters:

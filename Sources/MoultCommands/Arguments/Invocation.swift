@@ -1,6 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
 import MoultTools
 
 /// The arguments of one verb, taken apart.
@@ -109,9 +108,7 @@ package struct Invocation: Sendable {
     }
 
     /// The value of an option as a list of words separated by commas, if it was given.
-    package func list(_ option: Option) -> [String]? {
-        self[value: option]?.split(separator: ",").map { $0.trimmed }
-    }
+    package func list(_ option: Option) -> [String]? { self[value: option]?.split(separator: ",").map { $0.trimmed } }
 
     /// The error for arguments that do not fit this verb.
     package func wrong(_ message: String) -> MigrationError { Self.wrong(message, path) }

@@ -23,10 +23,7 @@ package struct Verb: Sendable {
         _ name: String, _ summary: String, discussion: String = "", operands: [Operand] = [], options: [Option] = [],
         examples: [String], subverbs: [Verb] = [], run: @escaping Run
     ) {
-        self.name = name
-        self.summary = summary
-        self.discussion = discussion
-        self.operands = operands
+        (self.name, self.summary, self.discussion, self.operands) = (name, summary, discussion, operands)
         // A verb may have its own help for one of them.
         let common: [Option] = [.config, .json, .help]
         self.options = options + common.filter { shared in !options.contains { $0.name == shared.name } }
@@ -38,9 +35,7 @@ package struct Verb: Sendable {
 
     /// A verb that only groups others.
     package init(_ name: String, _ summary: String, discussion: String = "", subverbs: [Verb]) {
-        self.name = name
-        self.summary = summary
-        self.discussion = discussion
+        (self.name, self.summary, self.discussion) = (name, summary, discussion)
         operands = []
         options = [.help]
         examples = subverbs.flatMap(\.examples)
@@ -53,9 +48,7 @@ package struct Verb: Sendable {
     package var leaves: [(words: [String], verb: Verb)] {
         (isGroup ? [] : [([name], self)]) + subverbs.map { ([name, $0.name], $0) }
     }
-}
 
-extension Verb {
     /// The help of this verb. `path` is the verb as it is typed, such as `backup list`.
     package func help(path: String, style: TextStyle) -> [String] {
         var lines = [summary, "", "\(style.bold("Usage:")) \(usage(path: path))"]
@@ -82,9 +75,7 @@ extension Verb {
         for (name, help) in rows { table.add("  " + name, help) }
         return ["", style.bold(title + ":")] + table.lines(style: style)
     }
-}
 
-extension Verb {
     /// Every verb, in the order in which help lists them: to look, to decide, to change, to be safe.
     package static let all: [Verb] = [
         status, inspect, browse, dump, diagram, views, query, exportStore, anonymise, importObjects, hash, ddl, create,
@@ -138,11 +129,8 @@ package struct Operand: Sendable, Hashable {
         _ name: String, _ help: String, isOptional: Bool = false, isRepeated: Bool = false,
         completes completion: Option.Completion = .files
     ) {
-        self.name = name
-        self.help = help
-        self.isOptional = isOptional
-        self.isRepeated = isRepeated
-        self.completion = completion
+        (self.name, self.help, self.isOptional) = (name, help, isOptional)
+        (self.isRepeated, self.completion) = (isRepeated, completion)
     }
 
     package static let store = Operand("STORE", "The path of a Core Data or SwiftData store.")
@@ -196,8 +184,7 @@ extension Option {
         "The model: an .xcdatamodeld or .momd, a folder of versions, a single version (.xcdatamodel, .mom, .omo or "
             + "JSON), or a store, whose own model is then used.",
         completes: .files)
-    package static let order = value(
-        "order", "NAMES", "The order of the versions, oldest first, separated by commas.")
+    package static let order = value("order", "NAMES", "The order of the versions, oldest first, separated by commas.")
     package static let answers = value(
         "answers", "FILE",
         "The file in which moult answer records answers about the model, such as renames; by default the one next to "

@@ -1,11 +1,8 @@
-import Moult
 import MoultBasics
-import MoultModel
-import MoultTools
 
 /// The words of the command line for what a remedy names. Each command runs as it is printed: with the store, the model
 /// and the files that the person has named.
-package struct CommandWords: Sendable {
+package struct CommandWords: Sendable, RemedyWords {
     /// As they were typed, each as one word for a shell.
     private let store: String?
     private let model: String?
@@ -46,11 +43,9 @@ package struct CommandWords: Sendable {
     private static let verbs: [(words: String, verb: Verb)] =
         Verb.all.flatMap(\.leaves).sorted { $0.words.count > $1.words.count }
         .map { ($0.words.joined(separator: " "), $0.verb) }
-}
 
-// MARK: - The words
+    // MARK: - The words
 
-extension CommandWords: RemedyWords {
     package func text(_ action: Remedy.Action) -> String {
         let words = action.use.command
         let operands = action.settings.filter(\.isOperand).map { " \(text($0))" }.joined()

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// Scripts by which a shell completes the verbs, options and files of Moult or of an app's own tool, made from the list
 /// of verbs and the program's name.
@@ -14,11 +13,9 @@ enum CompletionScript {
     private static func quoted(_ text: String) -> String {
         "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     }
-}
 
-// MARK: - bash
+    // MARK: - bash
 
-extension CompletionScript {
     @Sendable private static func bash(_ verbs: [Verb], for program: String) -> [String] {
         let groups = verbs.filter { !$0.subverbs.isEmpty }
         return [
@@ -60,11 +57,9 @@ extension CompletionScript {
     private static func candidates(_ completion: Option.Completion) -> String {
         if case .words(let words) = completion { words.joined(separator: " ") } else { "" }
     }
-}
 
-// MARK: - zsh
+    // MARK: - zsh
 
-extension CompletionScript {
     @Sendable private static func zsh(_ verbs: [Verb], for program: String) -> [String] {
         let name = function(program)
         return ["#compdef \(program)", "\(name)() {", "    local -a verbs"]
@@ -110,11 +105,9 @@ extension CompletionScript {
         case .words(let words): "(\(words.joined(separator: " ")))"
         }
     }
-}
 
-// MARK: - fish
+    // MARK: - fish
 
-extension CompletionScript {
     @Sendable private static func fish(_ verbs: [Verb], for program: String) -> [String] {
         let first = verbs.map { verb in
             "complete -c \(quoted(program)) -n __fish_use_subcommand -f -a \(verb.name) -d \(quoted(verb.summary))"
@@ -161,10 +154,9 @@ extension Verb {
             throw invocation.wrong("\(Program.name) completions supports bash, zsh and fish, not \(name).")
         }
         let lines = script(Verb.all, Program.name)
-        console.print([
+        return console.print([
             "format": 1, "shell": .string(name), "script": .string(lines.map { $0 + "\n" }.joined()),
         ]) { _ in lines }
-        return .done
     }
 
     private static let shell = Operand("SHELL", "bash, zsh or fish.", completes: .words(["bash", "zsh", "fish"]))

@@ -1,6 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
 import MoultTools
 import Synchronization
 
@@ -55,14 +54,16 @@ package final class Console: Sendable {
     /// what is written.
     package var outputError: Int32? { broken.withLock { $0 } }
 
-    /// A verb's result: the document with `--json`, otherwise the lines.
-    package func print(_ document: @autoclosure () -> JSONValue, _ lines: (TextStyle) -> [String]) {
-        guard !isJSON else { return line(document().compact) }
-        self.lines(lines(output.style))
+    /// Prints a verb's result, the document with `--json`, otherwise the lines; the verb is done.
+    @discardableResult
+    package func print(_ document: @autoclosure () -> JSONValue, _ lines: (TextStyle) -> [String]) -> ExitCode {
+        if isJSON { line(document().compact) } else { self.lines(lines(output.style)) }
+        return .done
     }
 
-    /// The answer of a tool.
-    func print(_ answer: some ToolAnswer) { print(answer.document) { answer.lines(style: $0) } }
+    /// Prints the answer of a tool.
+    @discardableResult
+    func print(_ answer: some ToolAnswer) -> ExitCode { print(answer.document) { answer.lines(style: $0) } }
 
     package func lines(_ lines: [String]) { lines.forEach(line) }
 
@@ -89,9 +90,7 @@ package final class Console: Sendable {
 
     /// One line on standard error, at once.
     package func say(_ text: String) {
-        guard !tellsEvents else {
-            return tell("message", [.init("message", .string(text))])
-        }
+        guard !tellsEvents else { return tell("message", [.init("message", .string(text))]) }
         sayRaw(text.safeForTerminal(style: errors.style) + "\n")
     }
 

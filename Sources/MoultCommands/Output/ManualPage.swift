@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultTools
 
 /// A page of the manual in the language of `man`, made from the same table as `--help`.
@@ -104,10 +103,9 @@ extension Verb {
             (Path.join(folder, page.file), Array(page.lines.map { $0 + "\n" }.joined().utf8))
         }
         try StagedPath.replace(files, makingFolders: true, .byUmask, system)
-        console.print([
+        return console.print([
             "format": 1, "files": JSONValue(pages.map { Path.join(folder, $0.file) }),
         ]) { _ in ["Wrote \(Quantity.count(pages.count, "page")) to \(folder.printable)."] }
-        return .done
     }
 
     private static let pageFolder = Option.value(

@@ -1,6 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
 import MoultTools
 import Synchronization
 
@@ -118,8 +117,7 @@ extension MigrationProgress {
 }
 
 extension Option {
-    static let events = flag(
-        "events", "Print progress as JSON on standard error, one object per line, for programs.")
+    static let events = flag("events", "Print progress as JSON on standard error, one object per line, for programs.")
 }
 
 extension Duration {

@@ -46,9 +46,9 @@ public struct PersistentStoreMirror: Sendable {
     private init(
         _ url: URL, _ versions: ModelVersions, _ registry: MigrationRegistry, _ answers: Data?, _ isExperimental: Bool
     ) throws {
-        var context = StoreSession.Context(
-            versions, answers: try answers.map { try Answers(json: [UInt8]($0)) } ?? .none, registry: registry)
-        context.losses = .asTheVersionsSay()
+        let context = StoreSession.Context(
+            versions, answers: try answers.map { try Answers(json: [UInt8]($0)) } ?? .none, registry: registry,
+            losses: .asTheVersionsSay())
         var options = RunOptions()
         options.isExperimental = isExperimental
         (self.url, self.context, self.options) = (url, context, options)
@@ -159,7 +159,7 @@ public struct PersistentStoreMirror: Sendable {
     // MARK: - Parts
 
     private func mirror(_ isCancelled: @escaping @Sendable () -> Bool) throws -> MirroredStore {
-        try MirroredStore(of: url.path, options, context, isCancelled: isCancelled)
+        try MirroredStore(of: url.path, context, options, isCancelled: isCancelled)
     }
 
     private func run<Value: Sendable>(

@@ -9,7 +9,6 @@ final class ModelBinding {
     /// By their positions in the entity's ``EntityShape``; one of several columns stands at the position of each.
     let properties: [Schema.PropertyMetadata?]
     let distinctProperties: [Schema.PropertyMetadata]
-    let namesByKeyPath: [AnyKeyPath: String]
     let keyPathsByName: [String: AnyKeyPath]
     /// The demands that a row has to meet before an object may be made of it.
     let demands: [Demand]
@@ -44,7 +43,6 @@ final class ModelBinding {
         let metadata = type.schemaMetadata
         self.type = type
         entityName = metadata.name
-        namesByKeyPath = metadata.namesByKeyPath
         keyPathsByName = Dictionary(
             metadata.properties.flatMap { property in
                 ([property.name] + property.paths).map { ($0, property.keyPath) }
@@ -67,9 +65,7 @@ final class ModelBinding {
         emptiness = required.compactMap(\.emptiness)
         hasStandIns = required.allSatisfy { !$0.shape.isAttribute || $0.hasStandIn() }
     }
-}
 
-extension ModelBinding {
     /// Returns the demands on the column at a position. A demand on several columns of one property together stands
     /// with the first of them.
     private static func demands(at position: Int, _ properties: [Schema.PropertyMetadata?]) -> [Demand] {
@@ -84,9 +80,7 @@ extension ModelBinding {
         }
         let own = Demand(position: position, isRequired: false, isParticular: false)
         guard isRequired, position == 0 || properties[position - 1]?.name != property.name else { return [own] }
-        return [
-            own, Demand(position: position, count: property.paths.count, isRequired: true, isParticular: true),
-        ]
+        return [own, Demand(position: position, count: property.paths.count, isRequired: true, isParticular: true)]
     }
 
     /// The first demand that values of an object do not meet.
@@ -140,9 +134,7 @@ extension Schema.PropertyMetadata {
         case .toMany: nil
         }
     }
-}
 
-extension Schema.PropertyMetadata {
     /// When a row lacks a value, as far as its being NULL says it; nil if that says nothing.
     fileprivate var emptiness: StoredPredicate? {
         guard case .attribute(let attribute) = shape, attribute.type == .composite else {

@@ -6,7 +6,7 @@ internal import MoultCoreData
 ///
 /// A configuration without a schema holds all models of its container. Several of one container need a schema each, and
 /// names of their own.
-public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable {
+public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable, CustomDebugStringConvertible {
     /// A store in SQLite.
     public typealias Store = DefaultStore
 
@@ -85,17 +85,10 @@ public struct ModelConfiguration: DataStoreConfiguration, Sendable, Identifiable
         _ name: String, _ schema: Schema?, _ url: URL, _ isStoredInMemoryOnly: Bool, _ allowsSave: Bool,
         _ groupContainer: GroupContainer, _ cloudKitDatabase: CloudKitDatabase
     ) {
-        self.name = name
-        self.schema = schema
-        self.url = url
-        self.isStoredInMemoryOnly = isStoredInMemoryOnly
-        self.allowsSave = allowsSave
-        self.groupContainer = groupContainer
-        self.cloudKitDatabase = cloudKitDatabase
+        (self.name, self.schema, self.url, self.isStoredInMemoryOnly) = (name, schema, url, isStoredInMemoryOnly)
+        (self.allowsSave, self.groupContainer, self.cloudKitDatabase) = (allowsSave, groupContainer, cloudKitDatabase)
     }
-}
 
-extension ModelConfiguration {
     /// The folder that the programs of one group share. Linux has no such thing: a group's is a folder of its name in
     /// the user's application support folder.
     public struct GroupContainer: Sendable, Hashable {
@@ -177,9 +170,7 @@ extension ModelConfiguration {
                 remedy: "Use at most 250 bytes.")
         }
     }
-}
 
-extension ModelConfiguration: CustomDebugStringConvertible {
     /// The configuration's name and the path of its store.
     public var debugDescription: String { "ModelConfiguration(\(name), \(url.path))" }
 }
@@ -193,12 +184,8 @@ public struct SwiftDataConfiguration: Sendable {
     public let isCloudKitEnabled: Bool
 
     /// A configuration of a schema; without a plan, only changes that can be inferred are migrated.
-    public init(
-        schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil, isCloudKitEnabled: Bool = false
-    ) {
-        self.schema = schema
-        self.migrationPlan = migrationPlan
-        self.isCloudKitEnabled = isCloudKitEnabled
+    public init(schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil, isCloudKitEnabled: Bool = false) {
+        (self.schema, self.migrationPlan, self.isCloudKitEnabled) = (schema, migrationPlan, isCloudKitEnabled)
     }
 
     /// A configuration of the models of one released version.
@@ -207,8 +194,7 @@ public struct SwiftDataConfiguration: Sendable {
         isCloudKitEnabled: Bool = false
     ) {
         self.init(
-            schema: Schema(versionedSchema: schema), migrationPlan: migrationPlan,
-            isCloudKitEnabled: isCloudKitEnabled)
+            schema: Schema(versionedSchema: schema), migrationPlan: migrationPlan, isCloudKitEnabled: isCloudKitEnabled)
     }
 
     /// Returns the configuration for a store of the schema.

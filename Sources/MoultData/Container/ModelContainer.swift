@@ -1,6 +1,5 @@
 import Foundation
 internal import MoultCoreData
-import MoultModel
 import MoultObjects
 
 /// A schema and the stores that hold its models.
@@ -26,8 +25,7 @@ public final class ModelContainer: Sendable {
     ///   ``SwiftDataError/unknownSchema`` for a store of models that are not known here,
     ///   ``SwiftDataError/duplicateConfiguration`` and the others of configurations.
     public convenience init(
-        for schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil,
-        configurations: [ModelConfiguration]
+        for schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil, configurations: [ModelConfiguration]
     ) throws {
         try self.init(schema, migrationPlan, configurations) { _ in }
     }
@@ -35,8 +33,7 @@ public final class ModelContainer: Sendable {
     /// - Parameter adjust: has a last word about how the stores are opened.
     init(
         _ schema: Schema, _ migrationPlan: (any SchemaMigrationPlan.Type)?,
-        _ configurations: [any DataStoreConfiguration],
-        adjusting adjust: @escaping (inout StoreOpener) -> Void
+        _ configurations: [any DataStoreConfiguration], adjusting adjust: @escaping (inout StoreOpener) -> Void
     ) throws {
         let given = configurations.isEmpty ? [ModelConfiguration(schema: schema)] : configurations
         self.schema = schema
@@ -49,8 +46,7 @@ public final class ModelContainer: Sendable {
 
     /// Opens the stores of a schema, as ``init(for:migrationPlan:configurations:)`` with a list of configurations does.
     public convenience init(
-        for schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil,
-        configurations: ModelConfiguration...
+        for schema: Schema, migrationPlan: (any SchemaMigrationPlan.Type)? = nil, configurations: ModelConfiguration...
     ) throws {
         try self.init(for: schema, migrationPlan: migrationPlan, configurations: configurations)
     }
@@ -159,9 +155,7 @@ extension ModelContainer {
         case .unfinished(let fraction, let startedOver): .unfinished(fraction: fraction, startedOver: startedOver)
         }
     }
-}
 
-extension ModelContainer {
     /// Opens a store with the newest version of a plan: makes it, or migrates it, and says how that goes.
     ///
     /// - Parameters:
@@ -203,11 +197,9 @@ extension ModelContainer {
     private static func newest(of plan: any SchemaMigrationPlan.Type) -> Schema {
         plan.schemas.last.map { Schema(versionedSchema: $0) } ?? Schema([])
     }
-}
 
-// MARK: - Told less
+    // MARK: - Told less
 
-extension ModelContainer {
     /// The same, told only the part that is done, 0 to 1, and what has just been done, in one sentence.
     public static func makeContainer(
         migrationPlan plan: any SchemaMigrationPlan.Type, url: URL? = nil, isCloudKitEnabled: Bool = false,

@@ -1,7 +1,6 @@
 import Foundation
 import MoultBasics
 internal import MoultCoreData
-import MoultModel
 import MoultObjects
 
 /// A container's schema and its open stores: what the container and all its contexts stand on.
@@ -32,9 +31,7 @@ final class ModelStack: @unchecked Sendable {
         customStoresByEntity = owned.reduce(into: [:]) { found, owned in
             for name in owned.0.layout.entityNumbers.keys { found[name] = owned.1 }
         }
-        self.schema = schema
-        self.coordinator = coordinator
-        self.stores = stores
+        (self.schema, self.coordinator, self.stores) = (schema, coordinator, stores)
         opened = zip(configurationNames, coordinator.stores).map { name, store in
             (name, CustomIdentities.shared.name(of: store.identifier) ?? store.identifier.uuidString)
         }

@@ -5,7 +5,7 @@ import MoultObjects
 /// An error under SwiftData's own name for it, with what was found, where, and what to do next.
 ///
 /// Errors are equal where their names are, so that `catch SwiftDataError.modelValidationFailure` works.
-public struct SwiftDataError: Error, Sendable {
+public struct SwiftDataError: Error, Sendable, Hashable, CustomStringConvertible {
     enum Name: String, Sendable {
         case includePendingChangesWithBatchSize, sortingPendingChangesWithIdentifiers, unsupportedKeyPath
         case unsupportedPredicate, unsupportedSortDescriptor
@@ -85,7 +85,7 @@ public struct SwiftDataError: Error, Sendable {
     public static let invalidTransactionFetchRequest = SwiftDataError(.invalidTransactionFetchRequest)
 }
 
-extension SwiftDataError: Hashable {
+extension SwiftDataError {
     /// Whether both have the same name; ``underlyingError`` is not compared.
     public static func == (left: SwiftDataError, right: SwiftDataError) -> Bool { left.name == right.name }
 
@@ -94,9 +94,7 @@ extension SwiftDataError: Hashable {
 
     /// Lets `catch SwiftDataError.unknownSchema` match.
     public static func ~= (left: SwiftDataError, right: any Error) -> Bool { left == right as? SwiftDataError }
-}
 
-extension SwiftDataError: CustomStringConvertible {
     /// The error's name, followed by what was found and what to do next.
     public var description: String { "SwiftDataError.\(name.rawValue): \(underlyingError)" }
 
@@ -104,9 +102,7 @@ extension SwiftDataError: CustomStringConvertible {
     public var message: String { underlyingError.message }
     /// One sentence that says what to do next.
     public var remedy: String { underlyingError.remedy }
-}
 
-extension SwiftDataError {
     /// Runs what a context does, and throws what it throws under SwiftData's names.
     static func translating<Result>(_ body: () throws -> Result) throws -> Result {
         do {

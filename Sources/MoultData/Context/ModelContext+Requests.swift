@@ -229,9 +229,7 @@ extension ModelContext {
     }
 
     /// Nil where the models have to be read to be counted.
-    func count<Model: PersistentModel>(
-        _ descriptor: FetchDescriptor<Model>, in store: any CustomStore
-    ) throws -> Int? {
+    func count<Model: PersistentModel>(_ descriptor: FetchDescriptor<Model>, in store: any CustomStore) throws -> Int? {
         try objects.perform { try mayChange(descriptor) ? nil : store.count(descriptor, for: objects) }
     }
 

@@ -120,9 +120,7 @@ extension ModelGraph {
     /// Returns the kind of value that the row of an object holds of a property, of each column where there are several.
     fileprivate func storedKind(_ property: String, of object: Object) -> String? {
         let paths = (try? binding(object.entityName))?.type.schemaMetadata.propertiesByName[property]?.paths
-        guard let paths, paths != [property] else {
-            return stack.coordinator.storedKind(property, of: object.id)
-        }
+        guard let paths, paths != [property] else { return stack.coordinator.storedKind(property, of: object.id) }
         let kinds = paths.compactMap { path in
             stack.coordinator.storedKind(path, of: object.id).map { (path.dropFirst(property.count + 1), $0) }
         }
@@ -190,7 +188,5 @@ extension ModelGraph {
     }
 
     /// The model of an object that a property leads to; nil if it cannot be shown.
-    func shown(_ object: Object) throws -> (any PersistentModel)? {
-        isShowable(object) ? try model(for: object) : nil
-    }
+    func shown(_ object: Object) throws -> (any PersistentModel)? { isShowable(object) ? try model(for: object) : nil }
 }

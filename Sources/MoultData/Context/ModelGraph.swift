@@ -106,9 +106,7 @@ final class ModelGraph {
         guard let first = try? self.model(for: kept) else { return }
         for model in models { ObjectBacking.show(model, next: first) }
     }
-}
 
-extension ModelGraph {
     /// The object that a model shows here; a model that no context has is taken in.
     ///
     /// - Throws: `usage` for a model of another context; ``SwiftDataError/unknownSchema``.

@@ -153,9 +153,7 @@ final class DataStoreCopy<Store: DataStore>: CustomStore {
     /// Returns the identities of the copied objects of a class that are not in the store any more.
     ///
     /// - Parameter present: all that the store has of the class, and more.
-    private func absent(
-        _ type: any PersistentModel.Type, from present: [ObjectID: DefaultSnapshot]
-    ) -> Set<ObjectID> {
+    private func absent(_ type: any PersistentModel.Type, from present: [ObjectID: DefaultSnapshot]) -> Set<ObjectID> {
         let names = schema.entity(for: type)?.familyNames ?? []
         return Set(known.keys.filter { names.contains($0.entityName) && present[$0] == nil })
     }

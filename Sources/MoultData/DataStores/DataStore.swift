@@ -179,8 +179,7 @@ public struct DataStoreFetchResult<ModelType: PersistentModel, SnapshotType: Dat
         descriptor: FetchDescriptor<ModelType>, fetchedSnapshots: [SnapshotType],
         relatedSnapshots: [PersistentIdentifier: SnapshotType] = [:]
     ) {
-        self.descriptor = descriptor
-        self.fetchedSnapshots = fetchedSnapshots
+        (self.descriptor, self.fetchedSnapshots) = (descriptor, fetchedSnapshots)
         self.relatedSnapshots = relatedSnapshots
     }
 }
@@ -214,10 +213,8 @@ public final class DataStoreSaveChangesResult<T: DataStoreSnapshot>: Sendable {
         for storeIdentifier: String, remappedIdentifiers: [PersistentIdentifier: PersistentIdentifier] = [:],
         snapshotsToReregister: [PersistentIdentifier: T] = [:], historyToken: (any HistoryToken)?
     ) {
-        self.storeIdentifier = storeIdentifier
-        self.remappedIdentifiers = remappedIdentifiers
-        self.snapshotsToReregister = snapshotsToReregister
-        self.historyToken = historyToken
+        (self.storeIdentifier, self.remappedIdentifiers) = (storeIdentifier, remappedIdentifiers)
+        (self.snapshotsToReregister, self.historyToken) = (snapshotsToReregister, historyToken)
     }
 
     /// Of a store without a history.

@@ -1,5 +1,4 @@
 import Foundation
-import MoultBasics
 import MoultModel
 import MoultObjects
 import Synchronization
@@ -19,9 +18,7 @@ public struct DefaultSnapshot: DataStoreSnapshot, Equatable {
 
     /// The values of a model of a container that has been made over a data store; of any other class only the identity.
     /// Of its relationships it takes the identities of their destinations, and no values.
-    public init(
-        from backingData: any BackingData, relatedBackingDatas: inout [PersistentIdentifier: any BackingData]
-    ) {
+    public init(from backingData: any BackingData, relatedBackingDatas: inout [PersistentIdentifier: any BackingData]) {
         if let snapshot = (backingData as? SnapshotBacking)?.snapshot {
             self = snapshot
             return

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultObjects
 
 /// The data store of a ``ModelConfiguration``, in SQLite. A container opens such a store itself; a ``DataStore`` of your

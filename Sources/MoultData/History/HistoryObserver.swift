@@ -41,17 +41,14 @@ public final class HistoryObserver: Observable, @unchecked Sendable {
         historyTokens: [String: any HistoryToken]? = nil, observedModels: [any PersistentModel.Type] = [],
         authors: Set<String> = [], modelContainer: ModelContainer, isolation: isolated (any Actor)? = #isolation
     ) throws {
-        self.modelContainer = modelContainer
-        self.observedModels = observedModels
-        self.authors = authors
+        (self.modelContainer, self.observedModels, self.authors) = (modelContainer, observedModels, authors)
         names = Set(try observedModels.map { try modelContainer.stack.binding($0).entityName })
         context = ModelContext(modelContainer)
         let numbers: [String: Int64] = try modelContainer.coordinator.usableStores().reduce(into: [:]) {
             numbers, store in
             let identifier = store.identifier.uuidString
             if let historyTokens {
-                numbers[identifier] =
-                    (historyTokens[identifier] as? DefaultHistoryToken)?.tokenValue?[identifier] ?? 0
+                numbers[identifier] = (historyTokens[identifier] as? DefaultHistoryToken)?.tokenValue?[identifier] ?? 0
             } else {
                 numbers[identifier] = try store.lastTransaction()
             }
@@ -88,8 +85,7 @@ public final class HistoryObserver: Observable, @unchecked Sendable {
                 HistoryDescriptor<DefaultHistoryTransaction>(predicate: #Predicate { $0.token > token }))
             state.withLock { state in
                 for transaction in new {
-                    let number = max(
-                        state.numbers[transaction.storeIdentifier] ?? 0, transaction.transactionIdentifier)
+                    let number = max(state.numbers[transaction.storeIdentifier] ?? 0, transaction.transactionIdentifier)
                     state.numbers[transaction.storeIdentifier] = number
                 }
             }

@@ -166,9 +166,7 @@ public struct HistoryDescriptor<Transaction: HistoryTransaction> {
     public var fetchLimit: UInt64 = 0
 
     /// A request for the transactions that a predicate holds for; for all of them where none is given.
-    public init(
-        predicate: Foundation.Predicate<Transaction>? = nil, sortBy: [SortDescriptor<Transaction>] = []
-    ) {
+    public init(predicate: Foundation.Predicate<Transaction>? = nil, sortBy: [SortDescriptor<Transaction>] = []) {
         self.predicate = predicate
         self.sortBy = sortBy
     }

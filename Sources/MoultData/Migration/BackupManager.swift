@@ -2,7 +2,6 @@ import Moult
 import MoultBasics
 internal import MoultCoreData
 import MoultEngine
-import MoultModel
 
 /// Makes, lists, verifies and puts back the backups of one store. Every migration makes one by itself before it changes
 /// anything; this is for a button that says "Create backup now".
@@ -70,9 +69,7 @@ public struct BackupManager: Sendable {
     /// Verifies that a backup still is what it was when it was made.
     ///
     /// - Throws: `backupInvalid` that says what differs; `backupNotFound`.
-    public func verify(_ backup: Backup) throws {
-        try keeper.verify(keeper.backup(named: backup.name))
-    }
+    public func verify(_ backup: Backup) throws { try keeper.verify(keeper.backup(named: backup.name)) }
 
     /// Puts a backup in place of the store, in one commit, when it has been verified.
     ///

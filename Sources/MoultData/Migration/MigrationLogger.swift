@@ -71,8 +71,7 @@ final class LoggedOpening: Sendable {
             return result
         } catch {
             if let begun = begun.withLock({ $0 }) {
-                logger.logMigrationFailure(
-                    from: begun.from, to: begun.to, duration: begun.at.secondsAgo, error: error)
+                logger.logMigrationFailure(from: begun.from, to: begun.to, duration: begun.at.secondsAgo, error: error)
             }
             throw error
         }

@@ -72,13 +72,6 @@ extension MigrationRegistry {
     }
 }
 
-extension ManagedObjectModel {
-    func isKind(_ name: String, of parent: String) -> Bool {
-        guard let entity = entity(name), let other = self.entity(parent) else { return false }
-        return isKind(entity, of: other)
-    }
-}
-
 extension PlanEdge {
     fileprivate func sentence(_ name: String) -> String {
         let models = transforms.map(\.oldName)

@@ -27,9 +27,7 @@ public struct ModelTransform: @unchecked Sendable {
         deciding: ((Old, TransformedModels<New>) throws -> TransformOutcome<New>)? = nil,
         _ body: @escaping (Old, New) throws -> Void
     ) {
-        self.old = old
-        self.new = new
-        self.versions = versions
+        (self.old, self.new, self.versions) = (old, new, versions)
         run = { old, new in
             guard let old = old as? Old, let new = new as? New else { return false }
             try body(old, new)
@@ -74,9 +72,7 @@ public struct TransformOutcome<New: PersistentModel> {
     public static func merged(into model: New) -> TransformOutcome { TransformOutcome(kind: .merged(into: model)) }
 
     /// Nothing becomes of it. The reason is counted, and stands in the report.
-    public static func dropped(reason: String) -> TransformOutcome {
-        TransformOutcome(kind: .dropped(reason: reason))
-    }
+    public static func dropped(reason: String) -> TransformOutcome { TransformOutcome(kind: .dropped(reason: reason)) }
 
     /// Nothing becomes of it for now: it goes to the quarantine, from where it can be looked at and brought back.
     public static func quarantined(reason: String) -> TransformOutcome {

@@ -20,9 +20,8 @@ extension ResolvedPlan {
         let (older, newer) = (versions[edge.older], versions[edge.older + 1])
         let given = answers(about: edge)
         let inference = try TransformInference(
-            from: older, to: newer, edge.transforms, answers: given, history: history,
-            asksAboutRenames: !edge.isCustom, judgesLater: edge.code.will != nil,
-            drops: { [plan = self] in plan.isLeftToCode($0, edge) })
+            from: older, to: newer, edge.transforms, answers: given, history: history, asksAboutRenames: !edge.isCustom,
+            judgesLater: edge.code.will != nil, drops: { [plan = self] in plan.isLeftToCode($0, edge) })
         reportClassNames(edge, inference)
         reportUndecodable(edge)
         for question in inference.questions where question.property != nil || question.kind != .rename {
@@ -38,9 +37,7 @@ extension ResolvedPlan {
                 refusal.reason.rawValue, refusal.place, "\(name(of: edge)): \(refusal.message)",
                 [refusal.remedy, refusal.transformRemedy].compactMap(\.self).joined(separator: " "))
         }
-        if !edge.isLightweight || !given.isEmpty || acceptedLosses != .none {
-            mappings[edge.older] = inference.mapping
-        }
+        if !edge.isLightweight || !given.isEmpty || acceptedLosses != .none { mappings[edge.older] = inference.mapping }
         history = history.advanced(along: inference.correspondence)
     }
 
@@ -153,10 +150,8 @@ struct TransformInference {
         self.drops = drops
         self.older = try Self.relaxed(older, transforms)
         self.newer = try Self.relaxedForCode(newer, transforms, everywhere: judgesLater)
-        self.transforms = transforms
-        self.history = history
-        self.answers = answers
-        self.asksAboutRenames = asksAboutRenames
+        (self.transforms, self.history) = (transforms, history)
+        (self.answers, self.asksAboutRenames) = (answers, asksAboutRenames)
         correspondence = try Correspondence(
             from: self.older, to: self.newer, answers: Answers(answers), history: history)
         try run()
@@ -184,11 +179,9 @@ struct TransformInference {
         case .rename, .conversion, .ambiguousIdentifier, .returned: return nil
         }
     }
-}
 
-// MARK: - Models without what code sees to
+    // MARK: - Models without what code sees to
 
-extension TransformInference {
     /// The older version without the constraints that would not fit what is left of it.
     private static func relaxed(_ version: ModelVersion, _ transforms: [ModelTransform]) throws -> ModelVersion {
         var model = version.model

@@ -1,7 +1,6 @@
 import Foundation
 import MoultBasics
 import MoultModel
-import MoultObjects
 import MoultPlan
 import MoultSQLite
 
@@ -28,23 +27,21 @@ extension ResolvedPlan {
     /// - Parameter place: as the older version calls it.
     mutating func reportUnread(_ place: String, _ what: String, _ edge: PlanEdge) {
         guard !isAccepted(place) else { return }
-        let parts = place.split(separator: ".", maxSplits: 1).map(String.init)
-        let (entity, property) = (parts.first ?? "", parts.dropFirst().first ?? "")
+        let (entity, property) = place.entityAndProperty
         let (from, to) = (types[edge.older], types[edge.older + 1])
         report(
             "values-unread", place,
             "\(name(of: edge)): \(what) didMigrate has only the new version, so no code can read the old values, and all "
                 + "of them would be lost.",
             "Use a transform, which has the old object next to the new one: .transform(from: \(from).\(entity).self, "
-                + "to: \(to).\(entity).self) { old, new in new.\(property) = … old.\(property) … }. Or read the values "
+                + "to: \(to).\(entity).self) { old, new in new.\(property ?? "") = … old.\(property ?? "") … }. Or read the values "
                 + "in willMigrate. Or accept the loss in the plan: "
                 + "static var acceptedLosses: AcceptedLosses { [\"\(place)\"] }.")
     }
 
     private func isAccepted(_ place: String) -> Bool {
-        let parts = place.split(separator: ".", maxSplits: 1).map(String.init)
-        return acceptedLosses.contains(
-            MigrationLoss(.values, .dropped, entity: parts.first ?? "", property: parts.dropFirst().first))
+        let (entity, property) = place.entityAndProperty
+        return acceptedLosses.contains(MigrationLoss(.values, .dropped, entity: entity, property: property))
     }
 
     /// Returns the accepted losses of an edge: what the plan accepts, and without code what its answers say is dropped.

@@ -42,8 +42,8 @@ extension ResolvedPlan {
             let versions = Set(users.map(\.version)).sorted().map { name(of: $0) }
             return Finding(
                 code: "type-shared", severity: .warning, place: last.place,
-                message: "\(classes.listed) have values of \(last.type). A new field or case of it changes the version "
-                    + "hashes of \(versions.listed), so stores of released versions no longer open.",
+                message: "\(classes.listed()) have values of \(last.type). A new field or case of it changes the "
+                    + "version hashes of \(versions.listed()), so stores of released versions no longer open.",
                 remedy:
                     "Give each version a type of its own, such as \(types[users[0].version]).\(last.type), and never "
                     + "edit that of a released version.")
@@ -91,9 +91,7 @@ extension ResolvedPlan {
         }
     }
 
-    private static func finding(
-        _ loss: MigrationLoss, _ edge: String, _ newer: String, canRead: Bool
-    ) -> Finding {
+    private static func finding(_ loss: MigrationLoss, _ edge: String, _ newer: String, canRead: Bool) -> Finding {
         let what = loss.propertyName == nil ? "the objects" : "the values"
         let reader =
             canRead
@@ -124,13 +122,5 @@ extension AttributeDescription {
     fileprivate var hashesItsType: Bool {
         guard !elements.isEmpty else { return false }
         return userInfo[Self.enumTypeKey] == nil || userInfo[Self.enumCasesKey] != nil
-    }
-}
-
-extension [String] {
-    /// `A`, `A and B`, `A, B and C`.
-    fileprivate var listed: String {
-        guard let last, count > 1 else { return first ?? "" }
-        return dropLast().joined(separator: ", ") + " and " + last
     }
 }

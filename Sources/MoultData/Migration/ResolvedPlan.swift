@@ -139,9 +139,7 @@ extension ResolvedPlan {
         let sentences = ModelDiff(correspondence).changes.map(\.sentence)
         return sentences.isEmpty ? "" : " What differs is not in it: \(sentences.joined(separator: " "))"
     }
-}
 
-extension ResolvedPlan {
     /// Finds the two neighbouring versions that a stage stands between.
     mutating func put(_ stage: MigrationStage, number: Int) {
         switch stage {

@@ -1,7 +1,6 @@
 import Moult
 import MoultBasics
 internal import MoultCoreData
-import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultPlan

@@ -56,9 +56,7 @@ public enum MigrationStage: @unchecked Sendable {
 
     /// One model, object by object: ``transform(from:to:_:)``.
     case transform(ModelTransform)
-}
 
-extension MigrationStage {
     /// Makes each object of a model with the old one at its side, so that a value that is renamed, split or of another
     /// type needs no version in between.
     ///
@@ -144,9 +142,8 @@ public struct MigrationAnswer: @unchecked Sendable {
 
     /// As a plan of the engine has it.
     func answer(from: String, to: String) -> Answer {
-        let parts = place.split(separator: ".", maxSplits: 1).map(String.init)
-        return Answer(
-            from: from, to: to, entity: parts.first ?? "", property: parts.dropFirst().first, is: verdict, old: old)
+        let (entity, property) = place.entityAndProperty
+        return Answer(from: from, to: to, entity: entity, property: property, is: verdict, old: old)
     }
 }
 

@@ -1,7 +1,6 @@
 import Moult
 import MoultBasics
 package import MoultCoreData
-import MoultEngine
 import MoultModel
 import MoultObjects
 import MoultPlan
@@ -60,11 +59,9 @@ package struct StoreOpener {
     ///   be migrated and only opened for reading; `noPath`, `cannotInfer`, `dataConflict`, `stageFailed` if the plan
     ///   does not bring it here; `locked` where somebody else has it.
     package func open(
-        at url: URL?, configuration: String? = nil, isReadOnly: Bool = false,
-        _ run: RunOptions = RunOptions()
+        at url: URL?, configuration: String? = nil, isReadOnly: Bool = false, _ run: RunOptions = RunOptions()
     ) throws -> MoultCoreData.PersistentStore {
-        var opening = try opening(
-            at: url, configuration: configuration, isReadOnly: isReadOnly, run)
+        var opening = try opening(at: url, configuration: configuration, isReadOnly: isReadOnly, run)
         do {
             guard let logged = logger.map(LoggedOpening.init) else { return try opening.open() }
             if plan?.missingStages == nil { opening.willMigrate = logged.begin }
@@ -81,9 +78,7 @@ package struct StoreOpener {
     }
 
     /// Returns the opening of a store, which migrates it first where it is behind.
-    func opening(
-        at url: URL?, configuration: String?, isReadOnly: Bool, _ run: RunOptions
-    ) throws -> StoreLoader {
+    func opening(at url: URL?, configuration: String?, isReadOnly: Bool, _ run: RunOptions) throws -> StoreLoader {
         var options = try StoreOptions(nil, migratesByDefault: true)
         (options.isReadOnly, options.tracksHistory, options.run) = (isReadOnly, true, run)
         // Who shares a store with SwiftData says so, and is refused what is uncertain (`Schema.checkMappings()`).

@@ -79,9 +79,7 @@ final class TransformRun {
 
     func note(_ error: any Error) { fault = fault ?? error }
 
-    func noting(_ body: () throws -> Void) {
-        do { try body() } catch { note(error) }
-    }
+    func noting(_ body: () throws -> Void) { do { try body() } catch { note(error) } }
 
     func throwFault() throws {
         guard let fault else { return }

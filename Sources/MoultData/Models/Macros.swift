@@ -13,8 +13,7 @@
 @attached(
     member, conformances: PersistentModel, Observable, names: named(_$backingData), named(persistentBackingData),
     named(_$ownValues), named(_$observationRegistrar), named(init(backingData:)), named(_$properties),
-    named(_$Constants),
-    named(_$metadata), named(schemaMetadata))
+    named(_$Constants), named(_$metadata), named(schemaMetadata))
 @attached(memberAttribute)
 @attached(extension, conformances: PersistentModel, Observable, Hashable)
 public macro Model() = #externalMacro(module: "MoultDataMacros", type: "ModelMacro")

@@ -21,9 +21,7 @@ final class ObjectBacking: BackingData {
     private var others: [WeakReference<AnyObject>] = []
 
     init(_ object: Object, _ graph: ModelGraph, next first: (any PersistentModel)? = nil) {
-        self.object = object
-        self.graph = graph
-        self.first = first
+        (self.object, self.graph, self.first) = (object, graph, first)
     }
 
     /// Has a model show what another one shows.
@@ -140,17 +138,13 @@ final class ObjectBacking: BackingData {
     }
 
     func noteUnreadable(_ key: String) {
-        guard object.isChangeable, graph.refusals[ObjectIdentifier(object)]?[key] == nil else {
-            return
-        }
+        guard object.isChangeable, graph.refusals[ObjectIdentifier(object)]?[key] == nil else { return }
         refuse(key, .unreadable(key, of: object, graph))
     }
 
     // MARK: - Writing
 
-    func setAttribute(_ key: String, _ value: AttributeValue?) {
-        change(key) { try object.setAttribute(key, value) }
-    }
+    func setAttribute(_ key: String, _ value: AttributeValue?) { change(key) { try object.setAttribute(key, value) } }
 
     func setElements(_ key: String, _ values: [(path: String, value: AttributeValue?)]) {
         change(key) { for (path, value) in values { try object.setAttribute(path, value) } }

@@ -3,7 +3,7 @@ import MoultModel
 import Synchronization
 
 /// The identity of an object in its store: good in every thread and, once permanent, in every process.
-public struct PersistentIdentifier: Sendable, Hashable, Identifiable, Comparable {
+public struct PersistentIdentifier: Sendable, Hashable, Identifiable, Comparable, CustomStringConvertible {
     /// Core Data's identity of the same object.
     package let objectID: ObjectID
 
@@ -15,9 +15,7 @@ public struct PersistentIdentifier: Sendable, Hashable, Identifiable, Comparable
     public var entityName: String { objectID.entityName }
 
     /// The UUID of the store, or the identifier of a ``DataStore``; nil for an object that is not saved.
-    public var storeIdentifier: String? {
-        objectID.store.map { CustomIdentities.shared.name(of: $0) ?? $0.uuidString }
-    }
+    public var storeIdentifier: String? { objectID.store.map { CustomIdentities.shared.name(of: $0) ?? $0.uuidString } }
 
     /// A value that tells two objects apart.
     public struct ID: Sendable, Hashable {
@@ -33,9 +31,7 @@ public struct PersistentIdentifier: Sendable, Hashable, Identifiable, Comparable
         }
         return (left.entityName, left.objectID.key) < (right.entityName, right.objectID.key)
     }
-}
 
-extension PersistentIdentifier: CustomStringConvertible {
     /// The URI, `x-coredata://UUID/Entity/p1`; that of a model in a ``DataStore`` names its store and its primary key.
     public var description: String {
         guard let custom = CustomIdentities.shared.identity(objectID) else { return objectID.description }

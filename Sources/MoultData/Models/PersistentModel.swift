@@ -1,6 +1,5 @@
 import Foundation
 public import MoultCoreData
-import MoultModel
 import Observation
 
 /// A class whose objects a store keeps. `@Model` writes the conformance; nobody else should.
@@ -69,9 +68,7 @@ extension PersistentModel {
     public func setTransformableValue<Value>(forKey key: KeyPath<Self, Value>, to newValue: Value) {
         setValue(forKey: key, to: newValue)
     }
-}
 
-extension PersistentModel {
     /// The context that has the object; nil for one that none took in, or that left it.
     public var modelContext: ModelContext? { persistentBackingData._context as? ModelContext }
 }

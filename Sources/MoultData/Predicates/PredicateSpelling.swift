@@ -5,9 +5,7 @@ protocol PredicateSpelled {
     var spelling: String { get }
 }
 
-func source(of part: some PredicateExpression) -> String {
-    (part as? any PredicateSpelled)?.spelling ?? "\(part)"
-}
+func source(of part: some PredicateExpression) -> String { (part as? any PredicateSpelled)?.spelling ?? "\(part)" }
 
 private typealias PE = PredicateExpressions
 
@@ -85,9 +83,7 @@ extension PE.OptionalFlatMap: PredicateSpelled {
 
 extension PE.Conditional: PredicateSpelled {
     var spelling: String {
-        let parts = (
-            source(of: test), source(of: trueBranch), source(of: falseBranch)
-        )
+        let parts = (source(of: test), source(of: trueBranch), source(of: falseBranch))
         return "(\(parts.0) ? \(parts.1) : \(parts.2))"
     }
 }

@@ -147,9 +147,7 @@ extension ExpressionValue {
             self = .string(name)
         }
     }
-}
 
-extension ExpressionValue {
     /// The name of an enum's case without raw value and associated values, which its column holds.
     private static func caseName(_ value: Any) -> String? {
         func name<Value>(_ value: Value) -> String? {

@@ -45,8 +45,7 @@ extension PredicateExpressions.SequenceAllSatisfy: PredicateTranslatable {
         let (name, model, collection) = try translation.collection(term, of: sequence)
         translation.terms[variable.key] = .object(.variable(name), model)
         let condition = try translation.predicate(test)
-        return .condition(
-            StoredPredicate.hasElement(.subquery(collection, variable: name, condition.negated)).negated)
+        return .condition(StoredPredicate.hasElement(.subquery(collection, variable: name, condition.negated)).negated)
     }
 }
 
@@ -138,8 +137,7 @@ extension PredicateExpressions.RangeExpressionContains: PredicateTranslatable {
         let value = try translation.expression(terms.1, of: element)
         let type: Any.Type = Element.Output.self
         let above = try lower.map {
-            try translation.order(
-                value, .greaterThanOrEqual, try translation.expression($0, of: range), of: type, self)
+            try translation.order(value, .greaterThanOrEqual, try translation.expression($0, of: range), of: type, self)
         }
         let below = try upper.map {
             try translation.order(

@@ -89,8 +89,7 @@ enum StoredText {
 
     /// Case and marks do not count; the empty text is in none.
     static func containsLocalized(_ text: StoredExpression, _ part: StoredExpression) -> StoredPredicate {
-        let found = StoredPredicate.compare(
-            text, .contains, part, options: [.caseInsensitive, .diacriticInsensitive])
+        let found = StoredPredicate.compare(text, .contains, part, options: [.caseInsensitive, .diacriticInsensitive])
         if case .constant(let constant) = part { return constant.text?.isEmpty == true ? .constant(false) : found }
         return .both(found, .compare(part, .notEqual, .constant(.string(""))))
     }

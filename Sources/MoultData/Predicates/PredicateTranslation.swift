@@ -208,9 +208,7 @@ extension PredicateExpressions.KeyPath: PredicateTranslatable {
         switch property.shape {
         case .attribute(let attribute):
             let value = object.property(property.name)
-            guard attribute.type == .composite else {
-                return .value(StoredNumber.expression(value, of: Output.self))
-            }
+            guard attribute.type == .composite else { return .value(StoredNumber.expression(value, of: Output.self)) }
             let form = ValueForm.of(property.valueType)
             if case .rawValue = form { return .value(value.property(property.name)) }
             return .composite(value, form)

@@ -162,9 +162,7 @@ enum CodableForm {
     }
 
     static func value<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
-        guard bytes.starts(with: Array("bplist00".utf8)) else {
-            return try decoder.decode(type, from: Data(bytes))
-        }
+        guard bytes.starts(with: Array("bplist00".utf8)) else { return try decoder.decode(type, from: Data(bytes)) }
         guard let root = try KeyedArchive(parsing: bytes).root else { throw noArray(type) }
         if let json = root.data { return try decoder.decode(type, from: Data(json)) }
         guard let elements = root.elements?.map(\.content) else { throw noArray(type) }

@@ -1,5 +1,4 @@
 public import MoultCoreData
-import MoultModel
 
 /// A way to read the values of a property of some type from backing data and to write them to it. `_property(_:)`
 /// chooses one by the type of the property, while the program is compiled.

@@ -163,9 +163,7 @@ public struct _TransformedProperty<Value>: _ModelProperty {
     }
 
     /// A value of the type made of nothing, or what the transformer makes of empty data.
-    public var blank: Value? {
-        StandIn.value(of: Value.self) ?? transformer.found?.value(of: Data()) as? Value
-    }
+    public var blank: Value? { StandIn.value(of: Value.self) ?? transformer.found?.value(of: Data()) as? Value }
 
     /// A transformable attribute, optional where the type is.
     public func shape(_ name: String) -> _PropertyShape {

@@ -1,5 +1,4 @@
 import Foundation
-import MoultBasics
 import MoultModel
 
 /// Backing data that notes what it is asked for.
@@ -24,9 +23,7 @@ final class PathProbe: BackingData {
     let depth: Int
 
     private init(_ model: any PersistentModel.Type, _ walk: Walk, depth: Int) {
-        self.model = model
-        self.walk = walk
-        self.depth = depth
+        (self.model, self.walk, self.depth) = (model, walk, depth)
     }
 
     /// The path that a key path means; nil if it gives something else than a stored property.
@@ -71,9 +68,7 @@ final class PathProbe: BackingData {
     /// Returns the end of a key path whose result is the value of a column; nil if the result is another.
     private static func end(_ result: Any, _ value: AttributeValue, _ keyPath: AnyKeyPath) -> StoredPath.End? {
         if let order = unwrapped(result) as? _LocalizedOrder, case .string(let text) = value {
-            if order == text._localizedOrder, order != text._localizedStandardOrder {
-                return .localizedOrder
-            }
+            if order == text._localizedOrder, order != text._localizedStandardOrder { return .localizedOrder }
             return order == text._localizedStandardOrder ? .localizedStandardOrder : nil
         }
         guard let constant = ExpressionValue(predicateConstant: result),

@@ -217,8 +217,7 @@ extension ResultsObserver where SectionTitle == String {
     /// - Throws: what ``ModelContext/fetch(_:)`` throws.
     public convenience init(
         filterBy: Foundation.Predicate<Element>? = nil, sortBy: [SortDescriptor<Element>]? = nil,
-        sectionBy: KeyPath<Element, String>, modelContext: ModelContext,
-        isolation: isolated (any Actor)? = #isolation
+        sectionBy: KeyPath<Element, String>, modelContext: ModelContext, isolation: isolated (any Actor)? = #isolation
     ) throws {
         try self.init(FetchDescriptor(predicate: filterBy, sortBy: sortBy ?? []), Sections(sectionBy), modelContext)
     }
@@ -228,8 +227,7 @@ extension ResultsObserver where SectionTitle == String {
     /// - Throws: what ``ModelContext/fetch(_:)`` throws.
     public convenience init(
         filterBy: Foundation.Predicate<Element>? = nil, sortBy: [SortDescriptor<Element>]? = nil,
-        sectionBy: KeyPath<Element, String?>, modelContext: ModelContext,
-        isolation: isolated (any Actor)? = #isolation
+        sectionBy: KeyPath<Element, String?>, modelContext: ModelContext, isolation: isolated (any Actor)? = #isolation
     ) throws {
         try self.init(FetchDescriptor(predicate: filterBy, sortBy: sortBy ?? []), Sections(sectionBy), modelContext)
     }

@@ -74,9 +74,7 @@ extension KeyPath {
 public struct _LocalizedOrder: Comparable, Sendable {
     let key: String
     /// Whether the left text comes first; the bytes of their sort keys are compared.
-    public static func < (left: Self, right: Self) -> Bool {
-        left.key.utf8.lexicographicallyPrecedes(right.key.utf8)
-    }
+    public static func < (left: Self, right: Self) -> Bool { left.key.utf8.lexicographicallyPrecedes(right.key.utf8) }
 }
 
 extension String {
@@ -122,8 +120,7 @@ extension StoredPath {
             let count = StoredExpression.keyPath((names + ["@count"]).joined(separator: "."))
             let owner = names.dropLast().joined(separator: ".")
             // Nil has no objects, and no number of them either.
-            return owner.isEmpty
-                ? count : .conditional(.isPresent(.keyPath(owner)), count, .constant(.null))
+            return owner.isEmpty ? count : .conditional(.isPresent(.keyPath(owner)), count, .constant(.null))
         // By its key: the order of insertion within an entity.
         case .relationship, .identity: return value
         case .attribute(let type):

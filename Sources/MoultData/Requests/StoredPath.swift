@@ -1,5 +1,4 @@
 import Foundation
-import MoultModel
 import Synchronization
 
 /// The properties that a key path goes through.

@@ -27,11 +27,8 @@ extension Schema {
             name: String, superentityName: String?, uniquenessConstraints: [[String]], indexes: [Indexed],
             own: [Property]
         ) {
-            self.name = name
-            self.superentityName = superentityName
-            self.uniquenessConstraints = uniquenessConstraints
-            self.indexes = indexes
-            self.own = own
+            (self.name, self.superentityName) = (name, superentityName)
+            (self.uniquenessConstraints, self.indexes, self.own) = (uniquenessConstraints, indexes, own)
         }
     }
 }
@@ -184,10 +181,9 @@ extension Schema.Relationship {
     ) {
         self.init(
             name: "", originalName: originalName ?? "", valueType: [any PersistentModel].self, keypath: nil,
-            options: options, hashModifier: hashModifier, isOptional: true,
-            isToOneRelationship: maximumModelCount == 1, destination: "", deleteRule: deleteRule,
-            minimumModelCount: minimumModelCount, maximumModelCount: maximumModelCount, inverseName: nil,
-            inverseKeyPath: inverse)
+            options: options, hashModifier: hashModifier, isOptional: true, isToOneRelationship: maximumModelCount == 1,
+            destination: "", deleteRule: deleteRule, minimumModelCount: minimumModelCount,
+            maximumModelCount: maximumModelCount, inverseName: nil, inverseKeyPath: inverse)
     }
 }
 

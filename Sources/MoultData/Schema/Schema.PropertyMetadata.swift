@@ -39,9 +39,7 @@ extension Schema {
             _ name: String, _ keyPath: KeyPath<Model, Property.Value>, _ property: Property,
             default initial: (() -> Property.Value)? = nil, _ declared: Declaration = .attribute()
         ) {
-            self.name = name
-            self.keyPath = keyPath
-            self.declared = declared
+            (self.name, self.keyPath, self.declared) = (name, keyPath, declared)
             shape = property.shape(name)
             if case .attribute(let attribute) = shape { paths = attribute.paths } else { paths = [name] }
             valueType = Property.Value.self
@@ -121,12 +119,8 @@ extension Schema {
             name: String, properties: [PropertyMetadata], parent: (any PersistentModel.Type)? = nil,
             uniqueness: [[AnyKeyPath]] = [], indices: [IndexMetadata] = [], declaration: SourceDeclaration? = nil
         ) {
-            self.name = name
-            self.properties = properties
-            self.parent = parent
-            self.uniqueness = uniqueness
-            self.indices = indices
-            self.declaration = declaration
+            (self.name, self.properties, self.parent) = (name, properties, parent)
+            (self.uniqueness, self.indices, self.declaration) = (uniqueness, indices, declaration)
             namesByKeyPath = Dictionary(properties.map { ($0.keyPath, $0.name) }) { first, _ in first }
             propertiesByName = Dictionary(properties.map { ($0.name, $0) }) { first, _ in first }
         }
@@ -148,9 +142,7 @@ extension Schema {
 
         /// Creates the source location of a class, as `@Model` writes it.
         public init(file: String, line: Int, properties: [String: Int]) {
-            self.file = file
-            self.line = line
-            self.properties = properties
+            (self.file, self.line, self.properties) = (file, line, properties)
         }
     }
 
@@ -159,9 +151,7 @@ extension Schema {
         case binary([AnyKeyPath])
         case rtree([AnyKeyPath])
     }
-}
 
-extension Schema {
     /// The kinds of indexes of a model.
     public enum Index<Model: PersistentModel> {
         /// One index: its kind, and the key paths of its properties.

@@ -1,6 +1,5 @@
 import Foundation
 import MoultBasics
-import MoultModel
 
 /// The models of an app in one version, as values: what becomes the managed object model of a store.
 ///
@@ -93,9 +92,7 @@ public final class Schema: Sendable {
 
 extension Schema: Hashable, CustomDebugStringConvertible {
     /// The version and the names of the entities.
-    public var debugDescription: String {
-        "Schema(\(version): \(entities.map(\.name).joined(separator: ", ")))"
-    }
+    public var debugDescription: String { "Schema(\(version): \(entities.map(\.name).joined(separator: ", ")))" }
 
     /// Whether both have the same version and equal entities.
     public static func == (left: Schema, right: Schema) -> Bool {
@@ -121,9 +118,7 @@ extension Schema {
 
         /// A version of these three numbers.
         public init(_ major: Int, _ minor: Int, _ patch: Int) {
-            self.major = major
-            self.minor = minor
-            self.patch = patch
+            (self.major, self.minor, self.patch) = (major, minor, patch)
         }
 
         /// `1.0.0`, as `NSStoreModelVersionIdentifiers` of a store has it.

@@ -70,9 +70,7 @@ struct SchemaBuilder {
         return names
     }
 
-    private mutating func property(
-        _ property: Schema.PropertyMetadata, of entity: String
-    ) -> Schema.Entity.Property {
+    private mutating func property(_ property: Schema.PropertyMetadata, of entity: String) -> Schema.Entity.Property {
         switch property.shape {
         case .attribute(let attribute): .attribute(self.attribute(property, attribute, of: entity))
         case .toOne(let type, let isOptional):
@@ -108,12 +106,11 @@ struct SchemaBuilder {
         let declared = property.declared
         if let inverse = declared.inverse { namedInverses[entity, default: [:]][property.name] = inverse }
         return Schema.Relationship(
-            name: property.name, originalName: declared.originalName ?? property.name,
-            valueType: property.valueType, keypath: property.keyPath, options: declared.relationshipOptions,
-            hashModifier: declared.hashModifier, isOptional: isOptional,
-            isToOneRelationship: isToOne, destination: destination.schemaMetadata.name, deleteRule: declared.deleteRule,
-            minimumModelCount: declared.minimumModelCount, maximumModelCount: declared.maximumModelCount,
-            inverseKeyPath: declared.inverse)
+            name: property.name, originalName: declared.originalName ?? property.name, valueType: property.valueType,
+            keypath: property.keyPath, options: declared.relationshipOptions, hashModifier: declared.hashModifier,
+            isOptional: isOptional, isToOneRelationship: isToOne, destination: destination.schemaMetadata.name,
+            deleteRule: declared.deleteRule, minimumModelCount: declared.minimumModelCount,
+            maximumModelCount: declared.maximumModelCount, inverseKeyPath: declared.inverse)
     }
 }
 

@@ -110,9 +110,7 @@ private struct FieldContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         field(key).map { form, path in form.canBeEmpty || !decoder.reader.isEmpty(form, path) } ?? false
     }
 
-    func decodeNil(forKey key: Key) -> Bool {
-        field(key).map { decoder.reader.isEmpty($0.form, $0.path) } ?? true
-    }
+    func decodeNil(forKey key: Key) -> Bool { field(key).map { decoder.reader.isEmpty($0.form, $0.path) } ?? true }
 
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
         guard let (form, path) = field(key) else {

@@ -65,8 +65,7 @@ private struct FieldContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
         guard let field = encoder.fields.first(where: { $0.name == key.stringValue }) else {
             throw EncodingError.invalidValue(
-                value,
-                .init(codingPath: [], debugDescription: "\(encoder.path) has no field \(key.stringValue)."))
+                value, .init(codingPath: [], debugDescription: "\(encoder.path) has no field \(key.stringValue)."))
         }
         // What belongs in a binary column of a composite is JSON whatever its form is elsewhere.
         if case .unknown = field.form {

@@ -1,5 +1,4 @@
 import Foundation
-import MoultBasics
 import MoultModel
 
 /// A type whose values an attribute has a column for. `Optional` of one is one too.

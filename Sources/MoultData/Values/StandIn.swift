@@ -1,5 +1,3 @@
-import MoultModel
-
 /// A value to show where a store has none that the type could be: zero, nothing, or the first of its values.
 enum StandIn {
     /// Nil for a type that can be made of nothing, such as a class that decodes only what it has written.

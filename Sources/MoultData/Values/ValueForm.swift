@@ -1,4 +1,3 @@
-import MoultBasics
 import MoultModel
 
 /// The form of a Swift type's values in a row: SwiftData's rule for each kind of type.
@@ -33,9 +32,7 @@ package indirect enum ValueForm: Sendable {
         let form: ValueForm
         let isOptional: Bool
     }
-}
 
-extension ValueForm {
     /// The form of a type, or of what it is an optional of.
     static func of(_ type: Any.Type) -> ValueForm { of(type, depth: 0) }
 
@@ -61,9 +58,7 @@ extension ValueForm {
     }
 
     private static func ofEnum(_ type: Any.Type) -> ValueForm {
-        if let raw = type as? any RawRepresentable.Type {
-            return ofRawValues(raw)
-        }
+        if let raw = type as? any RawRepresentable.Type { return ofRawValues(raw) }
         if let names = EnumCases.names(of: type) { return .cases(names) }
         return .unknown("no public store shows how SwiftData keeps an enum with associated values")
     }
@@ -99,9 +94,7 @@ extension ValueForm {
                     isOptional: field.type is any NilTest.Type)
             })
     }
-}
 
-extension ValueForm {
     /// The columns of a composite attribute, by their paths in it, each with its own form.
     var leaves: [(path: String, form: ValueForm)] {
         switch self {
@@ -119,9 +112,7 @@ extension ValueForm {
 
     /// The paths of ``leaves``.
     var columns: [String] { leaves.map(\.path) }
-}
 
-extension ValueForm {
     /// The types of the elements of two arrays, or of the values of two dictionaries; nil for any other pair.
     static func elements(of type: Any.Type, _ other: Any.Type) -> (Any.Type, Any.Type)? {
         if let array = type as? any AnyArray.Type, let other = other as? any AnyArray.Type {
@@ -178,8 +169,7 @@ extension ValueForm {
         case .encoded:
             return .json(name, isOptional: isOptional, "no public store shows a property with @Attribute(.codable)")
         case .unknown(let reason):
-            return AttributeDescription(
-                name: name, type: .transformable, isOptional: isOptional, uncertainty: reason)
+            return AttributeDescription(name: name, type: .transformable, isOptional: isOptional, uncertainty: reason)
         }
     }
 }

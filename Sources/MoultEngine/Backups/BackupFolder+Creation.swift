@@ -185,9 +185,7 @@ extension BackupFolder {
     /// Gives a verified draft its manifest and its name.
     ///
     /// - Parameter naming: called with the name before the backup has it, so that a run can write it down.
-    func finish(
-        _ draft: Draft, _ proof: Proof, naming: (String) throws -> Void = { _ in }
-    ) throws -> StoreBackup {
+    func finish(_ draft: Draft, _ proof: Proof, naming: (String) throws -> Void = { _ in }) throws -> StoreBackup {
         // A call that died may have begun to write the manifest.
         for name in try system.list(draft.folder)
         where name.hasPrefix(StoreBackup.manifestName) && name != draft.storeName {
@@ -205,8 +203,7 @@ extension BackupFolder {
             size: proof.size, sha256: proof.sha256, externalFiles: files, reason: draft.reason,
             tool: MoultVersion.number)
         try StoreBackup.write(manifest, to: draft.folder, system)
-        let backup = StoreBackup(
-            folder: try freeName(version: draft.version, at: draft.createdAt), manifest: manifest)
+        let backup = StoreBackup(folder: try freeName(version: draft.version, at: draft.createdAt), manifest: manifest)
         try naming(backup.name)
         try system.rename(draft.folder, to: backup.folder)
         try system.synchronise(folder)

@@ -66,9 +66,7 @@ package struct BackupFolder: Sendable {
             }
         }
         try verify(manifest.storeName, in: folder, size: manifest.size, sha256: manifest.sha256)
-        for file in manifest.externalFiles {
-            try verify(file.path, in: folder, size: file.size, sha256: file.sha256)
-        }
+        for file in manifest.externalFiles { try verify(file.path, in: folder, size: file.size, sha256: file.sha256) }
         let connection = try Connection(backup.store, mode: .immutable)
         defer { connection.close() }
         do {
@@ -192,8 +190,7 @@ extension Timestamp {
         let known =
             characters.count < 16
             ? nil
-            : Timestamp(
-                iso8601: "\(part(0..<4))-\(part(4..<6))-\(part(6..<11)):\(part(11..<13)):\(part(13..<16))")
+            : Timestamp(iso8601: "\(part(0..<4))-\(part(4..<6))-\(part(6..<11)):\(part(11..<13)):\(part(13..<16))")
         self = known ?? Timestamp(seconds: 0)
     }
 }
@@ -215,13 +212,9 @@ public struct RetentionPolicy: Sendable, Hashable, Codable {
     public init() { self.init(keepsEachVersion: true) }
 
     /// A policy of your own, which removes what its numbers say.
-    public init(
-        keepAllDays: Int = 7, keepWeeklyDays: Int = 30, minimumCount: Int = 3, keepsEachVersion: Bool = false
-    ) {
-        self.keepAllDays = keepAllDays
-        self.keepWeeklyDays = keepWeeklyDays
-        self.minimumCount = minimumCount
-        self.keepsEachVersion = keepsEachVersion
+    public init(keepAllDays: Int = 7, keepWeeklyDays: Int = 30, minimumCount: Int = 3, keepsEachVersion: Bool = false) {
+        (self.keepAllDays, self.keepWeeklyDays) = (keepAllDays, keepWeeklyDays)
+        (self.minimumCount, self.keepsEachVersion) = (minimumCount, keepsEachVersion)
     }
 
     /// Keeps everything.

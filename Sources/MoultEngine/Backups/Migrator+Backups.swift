@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
 import MoultStore
 
@@ -75,8 +74,7 @@ extension Migrator {
                 defer { lock.release() }
                 try folder.removeDrafts(of: lock.sidecar)
                 let files = try before.union(externalFiles(support))
-                draft = try folder.draft(
-                    of: lock, version: version, for: reason, copyingExternalData: true, observer)
+                draft = try folder.draft(of: lock, version: version, for: reason, copyingExternalData: true, observer)
                 let copied = try externalFiles(Path.join(draft.folder, Path.name(of: support)))
                 guard files.isSubset(of: copied) else {
                     folder.discard(draft)
@@ -95,9 +93,7 @@ extension Migrator {
     private func externalFiles(_ support: String) throws -> Set<String> {
         try system.exists(support) ? Set(system.files(below: support)) : []
     }
-}
 
-extension Migrator {
     /// Makes and verifies a backup of a store that is open, in this process or another: SQLite copies it next to those
     /// who read, and those who write wait in the meantime. Only connections touch the file, so that no locks are
     /// lost.

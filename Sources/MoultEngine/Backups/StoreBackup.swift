@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -73,17 +72,9 @@ public struct StoreBackup: Sendable, Equatable {
             versionHashes: [String: String] = [:], rows: [String: Int64] = [:], size: Int64, sha256: String,
             externalFiles: [File] = [], reason: Reason? = nil, tool: String = ""
         ) {
-            self.storeName = storeName
-            self.version = version
-            self.createdAt = createdAt
-            self.uuid = uuid
-            self.versionHashes = versionHashes
-            self.rows = rows
-            self.size = size
-            self.sha256 = sha256
-            self.externalFiles = externalFiles
-            self.reason = reason
-            self.tool = tool
+            (self.storeName, self.version, self.createdAt, self.uuid) = (storeName, version, createdAt, uuid)
+            (self.versionHashes, self.rows, self.size, self.sha256) = (versionHashes, rows, size, sha256)
+            (self.externalFiles, self.reason, self.tool) = (externalFiles, reason, tool)
         }
 
         /// The identity of the backup's version: its hashes, or its name where they are not known.

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// An archive in POSIX's own format, which every `tar` reads (POSIX.1-2017, pax Interchange Format).
 ///
@@ -44,9 +43,7 @@ package enum TapeArchive {
             .backupInvalid, "\(path) is not a complete archive: \(message)", place: path,
             remedy: "Copy it again from its origin, or use another.")
     }
-}
 
-extension TapeArchive {
     /// Unpacks an archive. It may come from anywhere, so its names lead nowhere but below the folder that is given, only
     /// plain files are made, and never more than the archive's own bytes.
     package struct Reader {
@@ -174,9 +171,7 @@ extension TapeArchive {
                 return Int64(text, radix: 8)
             }
             guard number(Field.checksum) == TapeArchive.checksum(header), let size = number(Field.size), size >= 0
-            else {
-                throw TapeArchive.invalid("a header is damaged.", path)
-            }
+            else { throw TapeArchive.invalid("a header is damaged.", path) }
             let prefix = String(decoding: field(Field.prefix), as: UTF8.self)
             let name = String(decoding: field(Field.name), as: UTF8.self)
             type = header[Field.type.0]
@@ -186,9 +181,7 @@ extension TapeArchive {
             guard self.size >= 0 else { throw TapeArchive.invalid("a header is damaged.", path) }
         }
     }
-}
 
-extension TapeArchive {
     /// Writes an archive file by file, under a temporary name until ``finish()``.
     package struct Writer {
         private let path: String

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultStore
 
 /// Names for what is made next to a path until it is whole: `NAME.PID-START-UNIQUE.part`.
@@ -29,9 +28,7 @@ package enum StagedPath {
     /// Gives what is whole its name. What it holds is synchronised before.
     ///
     /// - Throws: `usage` where somebody has made something there since.
-    package static func end(
-        _ part: String, as path: String, isStore: Bool = false, _ system: any System
-    ) throws {
+    package static func end(_ part: String, as path: String, isStore: Bool = false, _ system: any System) throws {
         try system.checkNewPath(path, isStore: isStore)
         try system.rename(part, toUnused: path)
         // What is whole keeps its name as long as the machine keeps its power.
@@ -301,9 +298,7 @@ extension StoreMaker {
             return try system.rename(made.supportFolder, to: unfinished.support)
         }
         try system.makeFolder(own.folder, made.rights)
-        for name in names {
-            try system.rename(Path.join(made.folder, name), toUnused: Path.join(own.folder, name))
-        }
+        for name in names { try system.rename(Path.join(made.folder, name), toUnused: Path.join(own.folder, name)) }
         try system.synchronise(own.folder)
     }
 }

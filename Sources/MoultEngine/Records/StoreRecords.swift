@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultStore
 
 /// The folder next to a store where Moult keeps everything that is not the store: `<name>.moult/`.

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
 
 /// A log or a rollback journal that SQLite applies in part, or not at all, and then removes without a word.
@@ -98,9 +97,7 @@ package struct DamagedSideFiles {
             throw error
         }
     }
-}
 
-extension DamagedSideFiles {
     /// Returns the findings about parts of a store's log and rollback journal that SQLite would leave out, without
     /// changing anything.
     ///
@@ -116,9 +113,7 @@ extension DamagedSideFiles {
             let fault = try log == nil ? RollbackJournal(path, system).playbackFault : log?.fault
             // A living writer's ends anywhere.
             guard try system.status(of: path) == before else { return nil }
-            guard let fault else {
-                return log?.isTorn == true ? LogFrames.tornFinding(path) : nil
-            }
+            guard let fault else { return log?.isTorn == true ? LogFrames.tornFinding(path) : nil }
             return Finding(
                 code: code, severity: .warning, place: path,
                 message: "The \(suffix) next to the store is damaged, and what it held may be lost. \(fault)",
@@ -169,9 +164,7 @@ package struct WriteAheadLog {
     package init?(beside store: String, _ system: any System) throws {
         path = store + "-wal"
         guard let size = try system.status(of: path)?.size, size > 0 else { return nil }
-        self.store = store
-        self.system = system
-        self.size = size
+        (self.store, self.system, self.size) = (store, system, size)
         let header = try system.read(path, prefix: Int(Self.headerSize))
         let isWhole = header.count == 32 && [0x377f_0682, 0x377f_0683].contains(Self.number(header, 0))
         pageSize = isWhole ? Self.number(header, 8) : 0

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
 import MoultStore
 

@@ -217,8 +217,7 @@ extension Connection {
         let complaint = try text("PRAGMA \(schema.quotedName).quick_check(1)") ?? "no answer"
         guard complaint == "ok" else {
             throw MigrationError(
-                .storeCorrupted, "The database is damaged.", place: place,
-                remedy: MigrationError.damagedStoreRemedy,
+                .storeCorrupted, "The database is damaged.", place: place, remedy: MigrationError.damagedStoreRemedy,
                 cause: complaint)
         }
         let counts = try IndexCount.differences(self, schema: schema)

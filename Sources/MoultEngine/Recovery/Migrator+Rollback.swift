@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
 import MoultStore
 
@@ -59,8 +58,7 @@ extension Migrator {
             let replacement = DamagedStoreRestore(
                 migrator: self, backup: backup,
                 journal: journal(of: backup, run, from: currentVersion, restoredUUID: backup.manifest.uuid),
-                sidecar: sidecar, owner: owner, isMissing: condition == .missing,
-                observer: observer)
+                sidecar: sidecar, owner: owner, isMissing: condition == .missing, observer: observer)
             let restored = try RestoredPages(of: backup, keeping: numbersGiven(by: sidecar), run: run)
             defer { restored.close() }
             let lock = try replacement.perform(restored)

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
 import MoultStore
 
@@ -14,9 +13,7 @@ package enum Recovery {
     ///   - lock: held, exclusive, without an open transaction.
     ///   - keepsPaused: whether a migration that waits for its next call may go on then, because the store will not be
     ///     changed now.
-    package static func heal(
-        _ lock: StoreLock, _ system: any System, keepsPaused: Bool = false
-    ) throws -> Outcome {
+    package static func heal(_ lock: StoreLock, _ system: any System, keepsPaused: Bool = false) throws -> Outcome {
         let sidecar = lock.sidecar
         if try hasSpentJournal(sidecar, system), try system.remove(sidecar.store + "-journal") {
             try system.synchronise(Path.folder(of: sidecar.store))
@@ -117,15 +114,11 @@ package enum Recovery {
     }
 
     private static func sentence(about journal: Journal, _ outcome: Outcome, wasStopped: Bool) -> String {
-        if outcome == .completed {
-            return "Run \(journal.run) had committed before it died. The store is the new one."
-        }
+        if outcome == .completed { return "Run \(journal.run) had committed before it died. The store is the new one." }
         if outcome == .replaced {
             return "Run \(journal.run) died. Another store is now at the path at which it was to restore one."
         }
-        if journal.state == .paused {
-            return "Run \(journal.run) waited for its next call. Its work was discarded."
-        }
+        if journal.state == .paused { return "Run \(journal.run) waited for its next call. Its work was discarded." }
         return "Run \(journal.run) \(wasStopped ? "was stopped" : "died") before its commit. The store is unchanged."
             + (journal.leftOutside.map { " \($0)" } ?? "")
     }

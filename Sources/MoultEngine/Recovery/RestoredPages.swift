@@ -1,4 +1,3 @@
-import MoultModel
 import MoultSQLite
 import MoultStore
 

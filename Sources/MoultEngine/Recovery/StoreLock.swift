@@ -1,7 +1,5 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
-import MoultStore
 
 /// The one right to change a store, held from here to ``release()``.
 ///
@@ -25,9 +23,7 @@ package final class StoreLock {
     ///   - patience: milliseconds to wait for a process that is about to finish.
     ///   - owner: the lock of the sidecar's file, where the caller has it already.
     /// - Throws: `locked`, naming who holds the store where that is known.
-    package init(
-        _ store: String, _ system: any System, patience: Int32 = 2_000, owner: FileLock? = nil
-    ) throws {
+    package init(_ store: String, _ system: any System, patience: Int32 = 2_000, owner: FileLock? = nil) throws {
         sidecar = StoreRecords(store: store)
         self.system = system
         isExclusive = true
@@ -77,9 +73,7 @@ package final class StoreLock {
     ///
     /// - Parameter pageSize: that of the new store, in bytes.
     /// - Throws: `locked`, naming who holds the store where that is known.
-    init(
-        replacing store: String, pageSize: Int64, _ system: any System, patience: Int32, owner: FileLock
-    ) throws {
+    init(replacing store: String, pageSize: Int64, _ system: any System, patience: Int32, owner: FileLock) throws {
         sidecar = StoreRecords(store: store)
         self.system = system
         isExclusive = false
@@ -134,9 +128,7 @@ package final class StoreLock {
     /// would find it there, and take it for committed.
     ///
     /// - Throws: what the disk says; then it is not known which of the two the next process will find.
-    func settle() throws {
-        try connection.writeBackLog(system, isProven: false)
-    }
+    func settle() throws { try connection.writeBackLog(system, isProven: false) }
 
     /// Says where copies are of what SQLite could not apply.
     func report(to observer: MigrationObserver) {
@@ -151,11 +143,9 @@ package final class StoreLock {
     }
 
     deinit { release() }
-}
 
-// MARK: - Who holds it
+    // MARK: - Who holds it
 
-extension StoreLock {
     /// Whether another process has a lock of SQLite's on a store, as far as the system tells.
     ///
     /// - Throws: `locked` that names it.

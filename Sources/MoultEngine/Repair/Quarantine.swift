@@ -20,12 +20,8 @@ package struct Quarantine: Sendable {
     private let countsUnfinished: Bool
 
     /// - Parameter countsUnfinished: whether the run that has not ended is known to have committed.
-    package init(
-        _ sidecar: StoreRecords, _ system: any System = POSIXSystem(), countsUnfinished: Bool = false
-    ) {
-        self.sidecar = sidecar
-        self.system = system
-        self.countsUnfinished = countsUnfinished
+    package init(_ sidecar: StoreRecords, _ system: any System = POSIXSystem(), countsUnfinished: Bool = false) {
+        (self.sidecar, self.system, self.countsUnfinished) = (sidecar, system, countsUnfinished)
     }
 
     private static let format: Int64 = 2

@@ -8,15 +8,12 @@ import MoultStore
 /// before an object goes for being without what it needs.
 struct RepairFaults {
     private let layout: StoreLayout
-    private let rules: Set<RepairRule>
     private let gaps: HistoryGaps
     private(set) var all: [RepairFault] = []
 
     /// - Parameter gaps: what the store lacks of persistent history, whose rows are then left alone.
     init(_ layout: StoreLayout, _ rules: Set<RepairRule>, _ gaps: HistoryGaps) {
-        self.layout = layout
-        self.rules = rules
-        self.gaps = gaps
+        (self.layout, self.gaps) = (layout, gaps)
         for rule in RepairRule.allCases where rules.contains(rule) { all += faults(of: rule) }
     }
 
@@ -190,11 +187,9 @@ struct RepairFaults {
     private func destination(of reference: RelationshipReference) -> String? {
         layout.model.entity(reference.entity)?.relationship(reference.name)?.destinationEntityName
     }
-}
 
-// MARK: - Persistent history
+    // MARK: - Persistent history
 
-extension RepairFaults {
     /// Changes that no reader finds, and transactions whose texts are gone.
     private var history: [RepairFault] {
         guard layout.hasHistory, gaps.isWhole("ACHANGE"), gaps.isWhole("ATRANSACTION") else { return [] }
@@ -217,11 +212,9 @@ extension RepairFaults {
         }
         return [changes] + texts
     }
-}
 
-// MARK: - Objects
+    // MARK: - Objects
 
-extension RepairFaults {
     private func strangers(_ table: EntityTable) -> RepairFault {
         let numbers = layout.numbers(inTable: table.name)
         let entities = numbers.compactMap(layout.entityName(number:)).sorted { $0.precedesInByteOrder($1) }
@@ -237,13 +230,12 @@ extension RepairFaults {
 
     private func duplicates(_ entity: EntityDescription) -> [RepairFault] {
         guard let table = layout.table(for: entity) else { return [] }
-        let consistency = Consistency(layout)
         return entity.uniquenessConstraints.compactMap { constraint in
-            let columns = constraint.compactMap { consistency.column(of: $0, in: entity) }
+            let columns = constraint.compactMap { layout.column(forProperty: $0, in: entity) }
             guard columns.count == constraint.count, !columns.isEmpty else { return nil }
             return RepairFault(
                 rule: .duplicates, place: "\(entity.name).\(constraint.joined(separator: "+"))",
-                select: consistency.repeated(columns, of: entity, in: table, selecting: "Z_PK, keeper").inlined,
+                select: Consistency(layout).repeated(columns, of: entity, in: table, selecting: "Z_PK, keeper").inlined,
                 action: .merge(entity: entity.name))
         }
     }

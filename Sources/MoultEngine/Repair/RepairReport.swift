@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultObjects
 
 /// The result of a repair: the faults that it has found, and what became of them.
@@ -56,9 +55,7 @@ public struct RepairReport: Sendable, Equatable {
 
     /// Returns the findings of an audit that no rule is for, or none of the rules that have found something; if only
     /// some rules were asked for, only the findings that these are for.
-    func remarks(
-        of audit: StoreAudit, _ rules: Set<RepairRule>, handling handled: Set<RepairRule>
-    ) -> [Finding] {
+    func remarks(of audit: StoreAudit, _ rules: Set<RepairRule>, handling handled: Set<RepairRule>) -> [Finding] {
         audit.findings.filter { finding in
             let repairing = RepairRule.repairing[finding.code] ?? []
             let isAskedFor = rules.isSuperset(of: RepairRule.byDefault) || !rules.isDisjoint(with: repairing)
@@ -141,12 +138,11 @@ public enum RepairRule: String, CaseIterable, Sendable, Hashable {
     package static let repairing: [String: Set<RepairRule>] = [
         "table-missing": [.tables, .history], "column-missing": [.columns, .history],
         "entity-number": [.tables, .keyCounters], "index-missing": [.indexes], "index-differs": [.indexes],
-        "index-damaged": [.indexes],
-        "history-change": [.history], "history-text": [.history], "stranger": [.numbers],
+        "index-damaged": [.indexes], "history-change": [.history], "history-text": [.history], "stranger": [.numbers],
         "dangling-reference": [.dangling, .orphans, .numbers], "inverse-disagrees": [.inverses, .dangling, .orphans],
-        "inverse-one-sided": [.oneSided],
-        "not-unique": [.duplicates, .indexes], "pair-repeated": [.duplicates], "key-counter": [.keyCounters],
-        "reference-cycle": [.cycles], "derived-count": [.counts], "external-files-unnamed": [.externalFiles],
+        "inverse-one-sided": [.oneSided], "not-unique": [.duplicates, .indexes], "pair-repeated": [.duplicates],
+        "key-counter": [.keyCounters], "reference-cycle": [.cycles], "derived-count": [.counts],
+        "external-files-unnamed": [.externalFiles],
     ]
 }
 

@@ -73,8 +73,7 @@ extension RepairRun {
         switch layout.storage(ofRelationship: relationship.name, in: owner) {
         case .foreignKey(let rows, let column, let entityColumn)? where target == table:
             guard layout.model.inverse(of: relationship)?.isToMany ?? true else { return }
-            try lead(
-                rows, column, entityColumn, relationship.name, table, inverse: relationship.inverseName)
+            try lead(rows, column, entityColumn, relationship.name, table, inverse: relationship.inverseName)
         case .inverseless(let rows, let column, _)? where layout.table(for: owner)?.name == table:
             try lead(rows, column, nil, relationship.name, table, inverse: relationship.name)
         case .joinTable(let rows, let own, let other, _, _, _)?:
@@ -92,8 +91,7 @@ extension RepairRun {
     }
 
     private func lead(
-        _ rows: String, _ column: String, _ entityColumn: String?, _ property: String, _ table: String,
-        inverse: String?
+        _ rows: String, _ column: String, _ entityColumn: String?, _ property: String, _ table: String, inverse: String?
     ) throws {
         let condition = "\(column.quotedName) IN (SELECT key FROM temp.moult_fault)"
         try note(property, of: rows, where: condition)

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultObjects
 import MoultSQLite
 import MoultStore
@@ -124,9 +123,7 @@ final class RepairRun {
             """)
         try tell(property, of: table, where: condition)
     }
-}
 
-extension RepairRun {
     /// The counter of writes of a row that is written, as SQL, whatever it holds.
     static let nextVersion = "min(ifnull(CAST(Z_OPT AS INTEGER), 0), 9223372036854775806) + 1"
 
@@ -146,8 +143,7 @@ extension RepairRun {
         }
         try connection.run(
             "INSERT OR IGNORE INTO temp.moult_gone SELECT \(table.quotedLiteral), key FROM temp.moult_fault")
-        try connection.run(
-            "DELETE FROM main.\(table.quotedName) WHERE rowid IN (SELECT key FROM temp.moult_fault)")
+        try connection.run("DELETE FROM main.\(table.quotedName) WHERE rowid IN (SELECT key FROM temp.moult_fault)")
     }
 
     func renumber(_ link: RepairFault.Link) throws {

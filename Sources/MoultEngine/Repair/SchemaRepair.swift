@@ -111,9 +111,7 @@ extension SchemaRepairVerifier.Column {
         case .unknown: return
         }
     }
-}
 
-extension SchemaRepairVerifier.Column {
     fileprivate init(_ gap: HistoryGaps.Column) {
         self.init(
             table: gap.table.name, name: gap.column.name, type: gap.column.declaredType, numbers: [gap.table.number],
@@ -188,8 +186,7 @@ private struct SchemaSearch {
                 indexes.append(.init(rule: .indexes, place: index.name, count: 0, keys: []))
                 return true
             }
-            var finding = RepairReport.Fault(
-                rule: .indexes, place: index.name, count: try rows(index.table), keys: [])
+            var finding = RepairReport.Fault(rule: .indexes, place: index.name, count: try rows(index.table), keys: [])
             // A column that is new has no value yet.
             let isNew = new[index.table]?.contains { index.sql.names($0) } == true
             guard index.isUnique, !isNew,

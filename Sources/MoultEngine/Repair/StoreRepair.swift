@@ -69,14 +69,11 @@ package final class StoreRepair: Sendable {
             guard !schema.hasIndexFaults else {
                 return (probe.path, BoundPlan.Binding(snapshot), schema, unnamed, found)
             }
-            let audit = try StoreAudit(
-                probe.connection, external, model: version.model, checksPages: false, on: system)
+            let audit = try StoreAudit(probe.connection, external, model: version.model, checksPages: false, on: system)
             found.remarks += found.remarks(of: audit, rules, handling: Set(found.faults.map(\.rule)))
             return (probe.path, BoundPlan.Binding(snapshot), schema, unnamed, found)
         }
-        self.version = version
-        self.rules = rules
-        self.system = system
+        (self.version, self.rules, self.system) = (version, rules, system)
     }
 
     private static func finding(
@@ -138,8 +135,22 @@ package final class StoreRepair: Sendable {
         return migration
     }
 
+<<<<<<< 18eb1ffec6d7d1ee69e2ba203a648049af05bb82
     /// The version of the store, which the repair leaves as it is.
     var kept: KeptVersion { KeptVersion(version: version, store: store, system: system) }
+=======
+    /// Moves the files that no row has named, before and now, to where a person may look at them.
+    private func moveAway(_ lock: StoreLock, _ run: String) throws {
+        let (sidecar, external) = (lock.sidecar, ExternalStorage(store: lock.sidecar.store))
+        let still = try external.unnamed(in: lock.connection, of: lock.sidecar.store, on: system)
+        let names = Set(unnamed.names).intersection(still.names)
+        guard !names.isEmpty else { return }
+        let folder = Path.join(sidecar.unnamedFiles, run)
+        for path in [sidecar.unnamedFiles, folder] { try system.makeFolder(path, sidecar.rights) }
+        for name in names { try system.rename(Path.join(external.folder, name), toUnused: Path.join(folder, name)) }
+        for path in [folder, sidecar.unnamedFiles, sidecar.folder, external.folder] { try system.synchronise(path) }
+    }
+>>>>>>> 3dc3c277e41ea34cf2bd9dfb8d4d2469de78f443
 
     private func run(_ site: CodeContext, _ model: ManagedObjectModel) throws {
         let snapshot = try StoreSnapshot(site.connection)
@@ -284,8 +295,7 @@ struct WaitingIndex: Sendable {
         var finding = found
         finding.left = try doubles(connection)
         guard finding.left == 0 else {
-            return RepairReport(
-                faults: [finding], remarks: [try remark(finding.left, repairsRows: false, connection)])
+            return RepairReport(faults: [finding], remarks: [try remark(finding.left, repairsRows: false, connection)])
         }
         if isThere { try connection.run("DROP INDEX main.\(index.name.quotedName)") }
         try connection.run(index.sql)

@@ -108,8 +108,7 @@ struct MappingVerification {
             let found = try new.attribute(name, of: entity, key)
             guard ExpressionValue(expected).isSame(as: ExpressionValue(found), type: attribute.type) else {
                 throw failure(
-                    "\(entity.name).\(name)", key,
-                    "\(expression.format) gives a different value from the stored one")
+                    "\(entity.name).\(name)", key, "\(expression.format) gives a different value from the stored one")
             }
         }
         for relationship in plan.destination.model.relationships(of: entity)
@@ -186,8 +185,7 @@ struct MappingVerification {
         _ expression: Expression, for attribute: AttributeDescription, _ object: ObjectID
     ) throws -> AttributeValue? {
         do {
-            let value = try expression.value(
-                for: .object(object), variables: ["source": .object(object)], in: old)
+            let value = try expression.value(for: .object(object), variables: ["source": .object(object)], in: old)
             guard !value.isNull else { return nil }
             guard let converted = value.converted(to: attribute.type) else { return attribute.defaultValue }
             // A decimal that has no number of its own is rounded; no other value is.
@@ -271,9 +269,8 @@ struct MappingVerification {
 
     private func failure(_ place: String, _ key: Int64, _ what: String) -> MigrationError {
         MigrationError(
-            .verificationFailed,
-            "The new store does not match its mapping: of \(place) \(key), \(what).", place: "\(place) \(key)",
-            remedy: "The store is unchanged. Report this as a bug, with the plan.")
+            .verificationFailed, "The new store does not match its mapping: of \(place) \(key), \(what).",
+            place: "\(place) \(key)", remedy: "The store is unchanged. Report this as a bug, with the plan.")
     }
 }
 

@@ -14,9 +14,7 @@ package struct ShortcutProof {
     private let system: any System
 
     package init(_ versions: ModelVersions, options: PreparedMigration.Options, system: any System = POSIXSystem()) {
-        self.versions = versions
-        self.options = options
-        self.system = system
+        (self.versions, self.options, self.system) = (versions, options, system)
     }
 
     /// Returns the differences, one sentence for each table; empty where the two ways are equal.
@@ -38,9 +36,7 @@ package struct ShortcutProof {
         walking.registry.mappings = try walking.registry.mappings.filter { try !isShortcut($0.from, $0.to) }
         let short = try copy(store, to: Path.join(folder, "short"))
         let walked = try copy(store, to: Path.join(folder, "walked"))
-        let (shortEdges, walkedEdges) = (
-            try migrate(short, target, options), try migrate(walked, target, walking)
-        )
+        let (shortEdges, walkedEdges) = (try migrate(short, target, options), try migrate(walked, target, walking))
         guard shortEdges < walkedEdges else {
             throw MigrationError(
                 .usage, "No registered shortcut leads to \(target ?? "the current version") from the store's version.",
@@ -72,11 +68,9 @@ package struct ShortcutProof {
         _ = try Migrator(options: MigrationOptions(isFrugal: true), system: system).run(prepared)
         return prepared.plan.edges.count
     }
-}
 
-// MARK: - Comparing
+    // MARK: - Comparing
 
-extension ShortcutProof {
     private static let uncompared: Set<String> = [
         "Z_METADATA", "Z_MODELCACHE", "Z_PRIMARYKEY", "ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING",
     ]

@@ -120,7 +120,7 @@ package struct StoreAudit: Sendable {
         return [
             Finding(
                 code: unnamedFilesCode, severity: .note, place: external.folder,
-                message: "\(files) named by no row: \(Quantity.bytes(Int(clamping: unnamed.bytes))).",
+                message: "\(files) named by no row: \(Quantity.bytes(unnamed.bytes)).",
                 remedy:
                     "\(.repair, .only(["external-files"])) moves them away, into the store's .moult folder. Nothing is "
                     + "deleted.")
@@ -181,8 +181,7 @@ struct EnumAudit {
             }
         }
         // Core Data lets it be, as after a migration that added the enum; the app's code cannot read it.
-        return attribute.isOptional
-            ? nil : try finding(attribute, of: entity, in: table, columns, "\(used) = 0", .note)
+        return attribute.isOptional ? nil : try finding(attribute, of: entity, in: table, columns, "\(used) = 0", .note)
     }
 
     private func finding(

@@ -21,7 +21,7 @@ extension StoreShape {
                 add(relationship, of: entity, numbers, layout)
             }
             for constraint in entity.uniquenessConstraints {
-                let columns = constraint.compactMap { layout.column(ofProperty: $0, in: entity) }
+                let columns = constraint.compactMap { layout.column(forProperty: $0, in: entity) }
                 guard columns.count == constraint.count else { continue }
                 unique.append(
                     .init(
@@ -74,8 +74,7 @@ extension StoreShape {
         _ layout: StoreLayout
     ) {
         guard let column = layout.column(forAttribute: attribute.name, in: entity) else { return }
-        let place = Column(
-            place: "\(entity.name).\(attribute.name)", table: table, column: column, numbers: numbers)
+        let place = Column(place: "\(entity.name).\(attribute.name)", table: table, column: column, numbers: numbers)
         if !attribute.isOptional && attribute.derivation == nil { required.append(place) }
         if attribute.allowsExternalBinaryDataStorage { external.append(place) }
     }
@@ -140,15 +139,6 @@ extension StoreShape {
                     place: "\(reference.entity).\(reference.name)", table: join.name, column: column.name, numbers: [],
                     targetTable: table, targetNumbers: layout.numbers(ofEntityAndDescendants: entity)))
         }
-    }
-}
-
-extension StoreLayout {
-    /// The column of an attribute, or of a to-one relationship's key.
-    fileprivate func column(ofProperty name: String, in entity: EntityDescription) -> String? {
-        if let column = column(forAttribute: name, in: entity) { return column }
-        guard case .foreignKey(_, let column, _)? = storage(ofRelationship: name, in: entity) else { return nil }
-        return column
     }
 }
 

@@ -20,11 +20,7 @@ package struct StoreVerification: Sendable {
         _ plan: BoundPlan, store: String, keeping kept: StoreScript.Kept = .init(), followsCode: Bool = true,
         system: any System
     ) {
-        self.plan = plan
-        self.store = store
-        self.kept = kept
-        self.followsCode = followsCode
-        self.system = system
+        (self.plan, self.store, self.kept, self.followsCode, self.system) = (plan, store, kept, followsCode, system)
     }
 
     /// Verifies what code of this pass leaves: steps may change every object and no table, and what they leave is as
@@ -69,9 +65,7 @@ package struct StoreVerification: Sendable {
         let metadata = try StoreMetadata(from: connection)
         guard metadata.hashes == VersionHashes(read: plan.target.hashes.entities),
             metadata.uuid == plan.binding.storeUUID
-        else {
-            throw failure("The new store's metadata does not match \(plan.target.name).", place: "Z_METADATA")
-        }
+        else { throw failure("The new store's metadata does not match \(plan.target.name).", place: "Z_METADATA") }
     }
 
     // MARK: - In pieces

@@ -27,10 +27,7 @@ final class StoredObjects: ObjectValues {
         _ connection: Connection, schema: String, layout: StoreLayout,
         externalData: @escaping (String) throws -> [UInt8]?
     ) {
-        self.connection = connection
-        self.schema = schema
-        self.layout = layout
-        self.externalData = externalData
+        (self.connection, self.schema, self.layout, self.externalData) = (connection, schema, layout, externalData)
         names = Dictionary(layout.entityNumbers.map { (Int64($1), $0) }, uniquingKeysWith: { first, _ in first })
     }
 

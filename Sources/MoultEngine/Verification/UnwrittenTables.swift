@@ -101,8 +101,7 @@ struct UnwrittenTables: Sendable {
                 let columns = entity.columns.filter { $0.ifNil == nil }
                 return entity.number == entity.sourceNumber && !entity.isPicked && entity.alternatives.isEmpty
                     && columns.count == entity.columns.count
-                    && isSame(
-                        (rows.table, columns.map(\.destination)), (rows.sourceTable, columns.map(\.source)))
+                    && isSame((rows.table, columns.map(\.destination)), (rows.sourceTable, columns.map(\.source)))
             }
     }
 

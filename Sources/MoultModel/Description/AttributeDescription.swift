@@ -52,60 +52,31 @@ public struct AttributeDescription: Sendable, Hashable {
 
     /// An attribute, optional and stored unless told otherwise.
     public init(
-        name: String,
-        type: AttributeType,
-        isOptional: Bool = true,
-        isTransient: Bool = false,
-        derivation: Derivation? = nil,
-        compositeName: String? = nil,
-        elements: [AttributeDescription] = [],
-        uncertainty: String? = nil,
-        defaultValue: AttributeValue? = nil,
-        allowsExternalBinaryDataStorage: Bool = false,
-        preservesValueInHistoryOnDeletion: Bool = false,
-        allowsCloudEncryption: Bool = false,
-        valueTransformerName: String? = nil,
-        attributeValueClassName: String? = nil,
-        usesScalarValueType: Bool? = nil,
-        isIndexed: Bool = false,
-        isIndexedBySpotlight: Bool = false,
-        isStoredInExternalRecord: Bool = false,
-        validation: Validation = Validation(),
-        renamingIdentifier: String? = nil,
-        versionHashModifier: String? = nil,
-        userInfo: [String: String] = [:],
-        isSyncable: Bool = true
+        name: String, type: AttributeType, isOptional: Bool = true, isTransient: Bool = false,
+        derivation: Derivation? = nil, compositeName: String? = nil, elements: [AttributeDescription] = [],
+        uncertainty: String? = nil, defaultValue: AttributeValue? = nil, allowsExternalBinaryDataStorage: Bool = false,
+        preservesValueInHistoryOnDeletion: Bool = false, allowsCloudEncryption: Bool = false,
+        valueTransformerName: String? = nil, attributeValueClassName: String? = nil, usesScalarValueType: Bool? = nil,
+        isIndexed: Bool = false, isIndexedBySpotlight: Bool = false, isStoredInExternalRecord: Bool = false,
+        validation: Validation = Validation(), renamingIdentifier: String? = nil, versionHashModifier: String? = nil,
+        userInfo: [String: String] = [:], isSyncable: Bool = true
     ) {
-        self.name = name
-        self.type = type
-        self.isOptional = isOptional
-        self.isTransient = isTransient
-        self.derivation = derivation
-        self.compositeName = compositeName
-        self.elements = elements
-        self.uncertainty = uncertainty
-        self.defaultValue = defaultValue
+        (self.name, self.type, self.isOptional, self.isTransient) = (name, type, isOptional, isTransient)
+        (self.derivation, self.compositeName, self.elements) = (derivation, compositeName, elements)
+        (self.uncertainty, self.defaultValue) = (uncertainty, defaultValue)
         self.allowsExternalBinaryDataStorage = allowsExternalBinaryDataStorage
         self.preservesValueInHistoryOnDeletion = preservesValueInHistoryOnDeletion
-        self.allowsCloudEncryption = allowsCloudEncryption
-        self.valueTransformerName = valueTransformerName
-        self.attributeValueClassName = attributeValueClassName
-        self.usesScalarValueType = usesScalarValueType
-        self.isIndexed = isIndexed
-        self.isIndexedBySpotlight = isIndexedBySpotlight
-        self.isStoredInExternalRecord = isStoredInExternalRecord
-        self.validation = validation
-        self.renamingIdentifier = renamingIdentifier
-        self.versionHashModifier = versionHashModifier
-        self.userInfo = userInfo
-        self.isSyncable = isSyncable
+        (self.allowsCloudEncryption, self.valueTransformerName) = (allowsCloudEncryption, valueTransformerName)
+        (self.attributeValueClassName, self.usesScalarValueType) = (attributeValueClassName, usesScalarValueType)
+        (self.isIndexed, self.isIndexedBySpotlight) = (isIndexed, isIndexedBySpotlight)
+        (self.isStoredInExternalRecord, self.validation) = (isStoredInExternalRecord, validation)
+        (self.renamingIdentifier, self.versionHashModifier) = (renamingIdentifier, versionHashModifier)
+        (self.userInfo, self.isSyncable) = (userInfo, isSyncable)
     }
 
     /// Whether the attribute has a column: neither transient nor of a type that stores nothing.
     public var isStored: Bool { !isTransient && type != .undefined }
-}
 
-extension AttributeDescription {
     /// The two expressions of a derived attribute, in Core Data's format language.
     public struct Derivation: Sendable, Hashable {
         /// The expression that computes the value, such as `items.@count` or `canonical:(name)`.
@@ -135,10 +106,8 @@ extension AttributeDescription {
         public init(
             minimum: String? = nil, maximum: String? = nil, regularExpression: String? = nil, rules: [Rule] = []
         ) {
-            self.minimum = minimum
-            self.maximum = maximum
-            self.regularExpression = regularExpression
-            self.rules = rules
+            (self.minimum, self.maximum) = (minimum, maximum)
+            (self.regularExpression, self.rules) = (regularExpression, rules)
         }
 
         /// A predicate over the value, in Core Data's format language, and the warning for a value that breaks it.

@@ -56,9 +56,7 @@ extension AttributeValue {
         default: self
         }
     }
-}
 
-extension AttributeValue {
     /// The kind of value, such as `a String`. Messages name the kind, never the value itself, which belongs to a row.
     package var kindPhrase: String {
         switch self {
@@ -74,9 +72,7 @@ extension AttributeValue {
         case .transformable: "a Transformable"
         }
     }
-}
 
-extension AttributeValue {
     /// The value as JSON: exact, and the same for the same value on every machine.
     ///
     /// Dates are ISO 8601 in UTC with nine decimals, decimals strings, doubles their shortest round trip (NaN and the

@@ -38,38 +38,22 @@ public struct EntityDescription: Sendable, Hashable {
 
     /// An entity; attributes, relationships and fetched properties are put in the byte order of their names.
     public init(
-        name: String,
-        managedObjectClassName: String? = nil,
-        isAbstract: Bool = false,
-        superentityName: String? = nil,
-        attributes: [AttributeDescription] = [],
-        relationships: [RelationshipDescription] = [],
-        fetchedProperties: [FetchedPropertyDescription] = [],
-        fetchIndexes: [FetchIndexDescription] = [],
-        compoundIndexes: [[String]] = [],
-        uniquenessConstraints: [[String]] = [],
-        renamingIdentifier: String? = nil,
-        versionHashModifier: String? = nil,
-        userInfo: [String: String] = [:],
-        isSyncable: Bool = true,
-        coreSpotlightDisplayNameExpression: String? = nil,
-        codeGenerationType: String? = nil
+        name: String, managedObjectClassName: String? = nil, isAbstract: Bool = false, superentityName: String? = nil,
+        attributes: [AttributeDescription] = [], relationships: [RelationshipDescription] = [],
+        fetchedProperties: [FetchedPropertyDescription] = [], fetchIndexes: [FetchIndexDescription] = [],
+        compoundIndexes: [[String]] = [], uniquenessConstraints: [[String]] = [], renamingIdentifier: String? = nil,
+        versionHashModifier: String? = nil, userInfo: [String: String] = [:], isSyncable: Bool = true,
+        coreSpotlightDisplayNameExpression: String? = nil, codeGenerationType: String? = nil
     ) {
-        self.name = name
-        self.managedObjectClassName = managedObjectClassName
-        self.isAbstract = isAbstract
-        self.superentityName = superentityName
+        (self.name, self.managedObjectClassName) = (name, managedObjectClassName)
+        (self.isAbstract, self.superentityName) = (isAbstract, superentityName)
         self.attributes = attributes.inNameOrder
         self.relationships = relationships.inNameOrder
         self.fetchedProperties = fetchedProperties.inNameOrder
-        self.fetchIndexes = fetchIndexes
-        self.compoundIndexes = compoundIndexes
-        self.uniquenessConstraints = uniquenessConstraints
-        self.renamingIdentifier = renamingIdentifier
-        self.versionHashModifier = versionHashModifier
-        self.userInfo = userInfo
-        self.isSyncable = isSyncable
-        self.coreSpotlightDisplayNameExpression = coreSpotlightDisplayNameExpression
+        (self.fetchIndexes, self.compoundIndexes) = (fetchIndexes, compoundIndexes)
+        (self.uniquenessConstraints, self.renamingIdentifier) = (uniquenessConstraints, renamingIdentifier)
+        (self.versionHashModifier, self.userInfo) = (versionHashModifier, userInfo)
+        (self.isSyncable, self.coreSpotlightDisplayNameExpression) = (isSyncable, coreSpotlightDisplayNameExpression)
         self.codeGenerationType = codeGenerationType
     }
 
@@ -114,9 +98,7 @@ extension EntityDescription {
             superentityName: superentityName)
         self.properties = properties
     }
-}
 
-extension EntityDescription {
     /// The same entity, whatever order its properties were given in, with defaults of the attributes' own types.
     var inNameOrder: EntityDescription {
         var entity = self

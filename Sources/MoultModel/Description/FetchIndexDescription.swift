@@ -9,9 +9,7 @@ public struct FetchIndexDescription: Sendable, Hashable {
 
     /// An index over all rows of the entity, or over those that a predicate holds for.
     public init(name: String, elements: [Element], partialIndexPredicate: String? = nil) {
-        self.name = name
-        self.elements = elements
-        self.partialIndexPredicate = partialIndexPredicate
+        (self.name, self.elements, self.partialIndexPredicate) = (name, elements, partialIndexPredicate)
     }
 
     /// One column of the index.
@@ -26,13 +24,9 @@ public struct FetchIndexDescription: Sendable, Hashable {
         public var expressionType: String?
 
         /// A column of a binary index in ascending order, unless told otherwise.
-        public init(
-            subject: Subject, kind: Kind = .binary, isAscending: Bool = true, expressionType: String? = nil
-        ) {
-            self.subject = subject
-            self.kind = kind
-            self.isAscending = isAscending
-            self.expressionType = expressionType
+        public init(subject: Subject, kind: Kind = .binary, isAscending: Bool = true, expressionType: String? = nil) {
+            (self.subject, self.kind) = (subject, kind)
+            (self.isAscending, self.expressionType) = (isAscending, expressionType)
         }
     }
 
@@ -146,7 +140,5 @@ extension ManagedObjectModel {
 
     /// Whether Xcode's compiler makes the model that an app has of it. An archive describes every index itself, and so do
     /// SwiftData's types.
-    private var isSource: Bool {
-        !documentAttributes.isEmpty && documentAttributes["usedWithSwiftData"] != "YES"
-    }
+    private var isSource: Bool { !documentAttributes.isEmpty && documentAttributes["usedWithSwiftData"] != "YES" }
 }

@@ -62,9 +62,7 @@ extension ManagedObjectModel {
     /// Says which entities make up a configuration. An entity that the model does not have yet is added to it.
     ///
     /// - Throws: `modelInvalid`, and the model stays as it was.
-    public mutating func setEntities(
-        _ entities: [EntityDescription], forConfigurationName name: String
-    ) throws {
+    public mutating func setEntities(_ entities: [EntityDescription], forConfigurationName name: String) throws {
         let known = Set(self.entities.map(\.name))
         let configuration = Configuration(name: name, entityNames: entities.map(\.name))
         try replace(

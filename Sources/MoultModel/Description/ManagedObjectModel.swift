@@ -29,13 +29,9 @@ public struct ManagedObjectModel: Sendable, Equatable {
 
     /// - Throws: `MigrationError` with code `modelInvalid` that names the entity and property at fault.
     public init(
-        entities: [EntityDescription],
-        configurations: [Configuration] = [],
-        composites: [CompositeDescription] = [],
-        fetchRequestTemplates: [FetchRequestTemplate] = [],
-        versionIdentifiers: [String] = [""],
-        documentAttributes: [String: String] = [:],
-        diagram: [String: String] = [:]
+        entities: [EntityDescription], configurations: [Configuration] = [], composites: [CompositeDescription] = [],
+        fetchRequestTemplates: [FetchRequestTemplate] = [], versionIdentifiers: [String] = [""],
+        documentAttributes: [String: String] = [:], diagram: [String: String] = [:]
     ) throws {
         let composites = try CompositeTypes(composites)
         self.entities = try entities.map { try composites.resolved($0.inNameOrder) }
@@ -43,8 +39,7 @@ public struct ManagedObjectModel: Sendable, Equatable {
         self.configurations = configurations.sorted { $0.name.precedesInByteOrder($1.name) }
         self.composites = composites.inNameOrder
         self.fetchRequestTemplates = fetchRequestTemplates.sorted { $0.name.precedesInByteOrder($1.name) }
-        self.versionIdentifiers = versionIdentifiers
-        self.documentAttributes = documentAttributes
+        (self.versionIdentifiers, self.documentAttributes) = (versionIdentifiers, documentAttributes)
         self.diagram = diagram
         var positions: [String: Int] = [:]
         var children: [String: [String]] = [:]
@@ -65,14 +60,10 @@ public struct ManagedObjectModel: Sendable, Equatable {
     }
 
     /// The entity of that name, if the model has it.
-    public func entity(_ name: String) -> EntityDescription? {
-        positions[name].map { entities[$0] }
-    }
-}
+    public func entity(_ name: String) -> EntityDescription? { positions[name].map { entities[$0] } }
 
-// MARK: - Inheritance
+    // MARK: - Inheritance
 
-extension ManagedObjectModel {
     /// The entities above `entity`, nearest first.
     public func superentities(of entity: EntityDescription) -> [EntityDescription] {
         var above: [EntityDescription] = []
@@ -109,6 +100,12 @@ extension ManagedObjectModel {
     /// Whether `entity` is `ancestor` or lies below it.
     public func isKind(_ entity: EntityDescription, of ancestor: EntityDescription) -> Bool {
         entity.name == ancestor.name || superentities(of: entity).contains { $0.name == ancestor.name }
+    }
+
+    /// Whether the entity of a name is that of another, or lies below it; not where the model lacks one of them.
+    package func isKind(_ name: String, of ancestor: String) -> Bool {
+        guard let entity = entity(name), let other = self.entity(ancestor) else { return false }
+        return isKind(entity, of: other)
     }
 
     /// The attributes of an entity, inherited ones included, ordered by name in byte order.
@@ -159,14 +156,10 @@ extension ManagedObjectModel {
     }
 
     /// The entity itself and those above it, nearest first.
-    public func lineage(of entity: EntityDescription) -> [EntityDescription] {
-        [entity] + superentities(of: entity)
-    }
-}
+    public func lineage(of entity: EntityDescription) -> [EntityDescription] { [entity] + superentities(of: entity) }
 
-// MARK: - Relationships
+    // MARK: - Relationships
 
-extension ManagedObjectModel {
     /// The relationship at the other end, or nil if there is none.
     public func inverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
         guard let name = relationship.inverseName, let destination = entity(relationship.destinationEntityName) else {
@@ -185,22 +178,16 @@ extension ManagedObjectModel {
     public func entities(inConfiguration name: String) -> [EntityDescription]? {
         configurations.first { $0.name == name }.map { $0.entityNames.compactMap(self.entity) }
     }
-}
 
-// MARK: - Invariants
+    // MARK: - Invariants
 
-extension ManagedObjectModel {
     private func checkInvariants() throws {
         if let twice = firstRepeated(entities.map(\.name)) {
             throw MigrationError.modelInvalid(
                 "The model has two entities named \(twice).", place: twice, remedy: "Rename or remove one of them.")
         }
-        for entity in entities {
-            try checkLineage(of: entity)
-        }
-        for entity in entities {
-            try checkProperties(of: entity)
-        }
+        for entity in entities { try checkLineage(of: entity) }
+        for entity in entities { try checkProperties(of: entity) }
     }
 
     /// The most ancestors that an entity may have.

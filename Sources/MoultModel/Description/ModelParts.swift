@@ -11,9 +11,7 @@ public struct Configuration: Sendable, Hashable {
 
     /// A configuration of some of a model's entities.
     public init(name: String, entityNames: [String], usedWithCloudKit: Bool = false) {
-        self.name = name
-        self.entityNames = entityNames
-        self.usedWithCloudKit = usedWithCloudKit
+        (self.name, self.entityNames, self.usedWithCloudKit) = (name, entityNames, usedWithCloudKit)
     }
 }
 
@@ -62,16 +60,10 @@ public struct FetchedPropertyDescription: Sendable, Hashable {
         options: [String: String] = [:], isTransient: Bool = false, renamingIdentifier: String? = nil,
         versionHashModifier: String? = nil, userInfo: [String: String] = [:], isSyncable: Bool = true
     ) {
-        self.name = name
-        self.isOptional = isOptional
-        self.destinationEntityName = destinationEntityName
-        self.predicate = predicate
-        self.options = options
-        self.isTransient = isTransient
-        self.renamingIdentifier = renamingIdentifier
-        self.versionHashModifier = versionHashModifier
-        self.userInfo = userInfo
-        self.isSyncable = isSyncable
+        (self.name, self.isOptional, self.destinationEntityName) = (name, isOptional, destinationEntityName)
+        (self.predicate, self.options, self.isTransient) = (predicate, options, isTransient)
+        (self.renamingIdentifier, self.versionHashModifier) = (renamingIdentifier, versionHashModifier)
+        (self.userInfo, self.isSyncable) = (userInfo, isSyncable)
     }
 }
 
@@ -89,10 +81,7 @@ public struct FetchRequestTemplate: Sendable, Hashable {
 
     /// A fetch request for objects of an entity, under a name.
     public init(name: String, entityName: String, predicate: String? = nil, options: [String: String] = [:]) {
-        self.name = name
-        self.entityName = entityName
-        self.predicate = predicate
-        self.options = options
+        (self.name, self.entityName, self.predicate, self.options) = (name, entityName, predicate, options)
     }
 }
 

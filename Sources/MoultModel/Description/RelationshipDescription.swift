@@ -36,39 +36,18 @@ public struct RelationshipDescription: Sendable, Hashable {
 
     /// A relationship: to-one, optional, and set to null on deletion, unless told otherwise.
     public init(
-        name: String,
-        destinationEntityName: String,
-        inverseName: String? = nil,
-        isOptional: Bool = true,
-        isTransient: Bool = false,
-        maxCount: Int = 1,
-        minCount: Int = 0,
-        isOrdered: Bool = false,
-        deleteRule: DeleteRule = .nullify,
-        isIndexed: Bool = false,
-        isIndexedBySpotlight: Bool = false,
-        isStoredInExternalRecord: Bool = false,
-        renamingIdentifier: String? = nil,
-        versionHashModifier: String? = nil,
-        userInfo: [String: String] = [:],
-        isSyncable: Bool = true
+        name: String, destinationEntityName: String, inverseName: String? = nil, isOptional: Bool = true,
+        isTransient: Bool = false, maxCount: Int = 1, minCount: Int = 0, isOrdered: Bool = false,
+        deleteRule: DeleteRule = .nullify, isIndexed: Bool = false, isIndexedBySpotlight: Bool = false,
+        isStoredInExternalRecord: Bool = false, renamingIdentifier: String? = nil, versionHashModifier: String? = nil,
+        userInfo: [String: String] = [:], isSyncable: Bool = true
     ) {
-        self.name = name
-        self.destinationEntityName = destinationEntityName
-        self.inverseName = inverseName
-        self.isOptional = isOptional
-        self.isTransient = isTransient
-        self.maxCount = maxCount
-        self.minCount = minCount
-        self.isOrdered = isOrdered
-        self.deleteRule = deleteRule
-        self.isIndexed = isIndexed
-        self.isIndexedBySpotlight = isIndexedBySpotlight
-        self.isStoredInExternalRecord = isStoredInExternalRecord
-        self.renamingIdentifier = renamingIdentifier
-        self.versionHashModifier = versionHashModifier
-        self.userInfo = userInfo
-        self.isSyncable = isSyncable
+        (self.name, self.destinationEntityName, self.inverseName) = (name, destinationEntityName, inverseName)
+        (self.isOptional, self.isTransient, self.maxCount) = (isOptional, isTransient, maxCount)
+        (self.minCount, self.isOrdered, self.deleteRule) = (minCount, isOrdered, deleteRule)
+        (self.isIndexed, self.isIndexedBySpotlight) = (isIndexed, isIndexedBySpotlight)
+        (self.isStoredInExternalRecord, self.renamingIdentifier) = (isStoredInExternalRecord, renamingIdentifier)
+        (self.versionHashModifier, self.userInfo, self.isSyncable) = (versionHashModifier, userInfo, isSyncable)
     }
 
     /// Whether an object may have several destinations.

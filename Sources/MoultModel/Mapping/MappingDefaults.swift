@@ -9,9 +9,7 @@ package struct MappingDefaults: Sendable {
     /// - Parameter entityMappings: all of the model, each with at least its name and its entities.
     package init(from source: ManagedObjectModel, to destination: ManagedObjectModel, _ entityMappings: [EntityMapping])
     {
-        self.source = source
-        self.destination = destination
-        self.entityMappings = entityMappings
+        (self.source, self.destination, self.entityMappings) = (source, destination, entityMappings)
     }
 
     /// By what the mapping has: a policy, no source, no destination; otherwise by whether the entity keeps its

@@ -15,9 +15,7 @@ public struct MappingModel: Sendable, Hashable {
 
     /// The entity mapping of that name, by which the expressions of others refer to it.
     public subscript(name: String) -> EntityMapping? { entityMappings.first { $0.name == name } }
-}
 
-extension MappingModel {
     /// The completed mapping model, as Core Data completes one: types instead of `undefined`, version hashes, and a
     /// default expression for each property that an entity mapping does not name.
     ///
@@ -72,13 +70,10 @@ public struct EntityMapping: Sendable, Hashable {
         relationshipMappings: [PropertyMapping] = [], userInfo: [String: String] = [:]
     ) {
         self.name = name ?? Self.defaultName(from: sourceEntityName, to: destinationEntityName)
-        self.type = type
-        self.sourceEntityName = sourceEntityName
-        self.destinationEntityName = destinationEntityName
-        self.sourcePredicate = sourcePredicate
+        (self.type, self.sourceEntityName) = (type, sourceEntityName)
+        (self.destinationEntityName, self.sourcePredicate) = (destinationEntityName, sourcePredicate)
         self.entityMigrationPolicyClassName = entityMigrationPolicyClassName
-        self.attributeMappings = attributeMappings
-        self.relationshipMappings = relationshipMappings
+        (self.attributeMappings, self.relationshipMappings) = (attributeMappings, relationshipMappings)
         self.userInfo = userInfo
     }
 
@@ -100,9 +95,7 @@ public struct EntityMapping: Sendable, Hashable {
     public func relationshipMapping(_ name: String) -> PropertyMapping? {
         relationshipMappings.first { $0.name == name }
     }
-}
 
-extension EntityMapping {
     /// The source expression as Core Data prints it: the fetch that gives the source objects; nil if the mapping takes
     /// none.
     public var sourceExpressionFormat: String? {

@@ -14,17 +14,14 @@ public struct PropertyMapping: Sendable, Hashable {
 
     /// A mapping of a destination property to an expression over the source object, or to its default where it is nil.
     public init(_ name: String, _ valueExpression: Expression? = nil, userInfo: [String: String] = [:]) {
-        self.name = name
-        self.valueExpression = valueExpression
-        self.userInfo = userInfo
+        (self.name, self.valueExpression, self.userInfo) = (name, valueExpression, userInfo)
     }
 
     /// - Parameters:
     ///   - sources: attributes of the source, or key paths over to-one relationships; the closure's arguments.
     ///   - transform: gives the value of the destination's attribute.
     public init(_ name: String, from sources: [String], _ transform: ValueTransform) {
-        self.init(
-            name, .message(transform.name, to: .variable("entityPolicy"), sources.map { .source($0) }))
+        self.init(name, .message(transform.name, to: .variable("entityPolicy"), sources.map { .source($0) }))
         transforms = [transform]
     }
 

@@ -2,7 +2,7 @@ import MoultBasics
 
 /// Contents of a store that a migration does not carry into the new version, with their count: objects, values, links,
 /// changes of persistent history, and what an app has put next to Core Data's own tables.
-public struct MigrationLoss: Sendable, Hashable {
+public struct MigrationLoss: Sendable, Hashable, CustomStringConvertible {
     /// The kind of content that is lost.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Objects of an entity.
@@ -88,9 +88,7 @@ public struct MigrationLoss: Sendable, Hashable {
         self.reason = reason
         entityName = entity
         propertyName = property
-        self.count = count
-        self.version = version
-        self.detail = detail
+        (self.count, self.version, self.detail) = (count, version, detail)
     }
 
     /// Whether the values are still there, because a deferred migration leaves them for later.
@@ -100,7 +98,7 @@ public struct MigrationLoss: Sendable, Hashable {
     public var place: String { [entityName, propertyName].compactMap(\.self).joined(separator: ".") }
 }
 
-extension MigrationLoss: CustomStringConvertible {
+extension MigrationLoss {
     /// The same as ``sentence``.
     public var description: String { sentence }
 
@@ -173,11 +171,9 @@ extension MigrationLoss: CustomStringConvertible {
     private var lowerAmount: String { count == nil ? "all \(unit)s" : amount }
     private var areDeleted: String { count == 1 ? "is deleted" : "are deleted" }
     private var areLost: String { count == 1 ? "is lost" : "are lost" }
-}
 
-// MARK: - JSON
+    // MARK: - JSON
 
-extension MigrationLoss {
     package var document: JSONValue {
         [
             "kind": .string(kind.rawValue), "reason": .string(reason.rawValue), "entity": .string(entityName),
@@ -245,8 +241,7 @@ public struct AcceptedLosses: Sendable, Hashable, ExpressibleByArrayLiteral {
     public func contains(_ loss: MigrationLoss) -> Bool {
         guard let places else { return true }
         let property = loss.propertyName.map { "\(loss.entityName).\($0.prefix { $0 != "." })" }
-        return places.contains(loss.place) || places.contains(loss.entityName)
-            || property.map(places.contains) == true
+        return places.contains(loss.place) || places.contains(loss.entityName) || property.map(places.contains) == true
     }
 }
 

@@ -23,21 +23,13 @@ package struct ModelChange: Sendable, Hashable {
         _ kind: Kind, entity: String? = nil, member: String? = nil, old: String? = nil, new: String? = nil,
         isHashed: Bool, losesData: Bool = false, mayFail: Bool = false
     ) {
-        self.kind = kind
-        self.entity = entity
-        self.member = member
-        self.old = old
-        self.new = new
-        self.isHashed = isHashed
-        self.losesData = losesData
-        self.mayFail = mayFail
+        (self.kind, self.entity, self.member, self.old) = (kind, entity, member, old)
+        (self.new, self.isHashed, self.losesData, self.mayFail) = (new, isHashed, losesData, mayFail)
     }
 
     /// `Entity.property`, `Entity`, or the part of the model.
     package var place: String { [entity, member].compactMap { $0 }.joined(separator: ".") }
-}
 
-extension ModelChange {
     /// The kind of a change; the raw value is the stable code that leaves the process.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         case entityAdded = "entity-added"
@@ -107,9 +99,7 @@ extension ModelChange {
         case fetchRequest = "fetch-request-changed"
         case versionIdentifiers = "version-identifiers-changed"
     }
-}
 
-extension ModelChange {
     /// One plain sentence that says what changes.
     package var sentence: String {
         let subject = entity == nil ? kind.noun : place

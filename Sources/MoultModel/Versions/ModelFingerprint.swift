@@ -76,9 +76,7 @@ struct CanonicalBytes {
         add(elements.count)
         for element in elements { each(&self, element) }
     }
-}
 
-extension CanonicalBytes {
     mutating func add(_ entity: EntityDescription) {
         add(entity.name)
         add(entity.managedObjectClassName)

@@ -54,9 +54,7 @@ public struct ModelVersions: Sendable, Equatable {
     package var findings: [Finding]
 
     package init(versions: [ModelVersion], currentName: String? = nil, findings: [Finding] = []) {
-        self.versions = versions
-        self.currentName = currentName
-        self.findings = findings
+        (self.versions, self.currentName, self.findings) = (versions, currentName, findings)
     }
 
     /// Versions in the order given, oldest first, where those with equal hashes become one node.
@@ -125,9 +123,8 @@ extension ModelVersion {
     package func restricted(to configuration: String) throws(MigrationError) -> ModelVersion {
         guard let known = model.configurations.first(where: { $0.name == configuration }) else {
             throw MigrationError(
-                .unsupported,
-                "The store holds the configuration \(configuration), which \(name) does not have.", place: name,
-                remedy: "Add the configuration to \(name), or migrate to a version that has it.")
+                .unsupported, "The store holds the configuration \(configuration), which \(name) does not have.",
+                place: name, remedy: "Add the configuration to \(name), or migrate to a version that has it.")
         }
         return try part(Set(known.entityNames), [known])
     }
@@ -164,9 +161,7 @@ extension ModelVersion {
         return (try form.restricted(to: configuration), try target.restricted(to: configuration))
     }
 
-    private func part(
-        _ names: Set<String>, _ configurations: [Configuration]
-    ) throws(MigrationError) -> ModelVersion {
+    private func part(_ names: Set<String>, _ configurations: [Configuration]) throws(MigrationError) -> ModelVersion {
         var part = self
         do {
             part.model = try ManagedObjectModel(

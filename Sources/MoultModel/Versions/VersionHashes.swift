@@ -39,9 +39,7 @@ package struct VersionHashes: Sendable, Equatable {
     /// `NSStoreModelVersionHashesDigest`: SHA-512 over name and hash, in name order.
     package var digest: [UInt8] { Digest.sha512(sorted.flatMap { Array($0.key.utf8) + $0.value }) }
 
-    private var sorted: [(key: String, value: [UInt8])] {
-        entities.sorted { $0.key.precedesInByteOrder($1.key) }
-    }
+    private var sorted: [(key: String, value: [UInt8])] { entities.sorted { $0.key.precedesInByteOrder($1.key) } }
 
     /// Whether a store with these hashes opens with the other's model: equal names, equal hashes.
     package func isCompatible(with other: VersionHashes) -> Bool { entities == other.entities }
@@ -167,7 +165,5 @@ private struct EntityHasher {
 
 extension AttributeDescription {
     /// The leaves under their own names.
-    fileprivate var flattened: [AttributeDescription] {
-        type == .composite ? elements.flatMap(\.flattened) : [self]
-    }
+    fileprivate var flattened: [AttributeDescription] { type == .composite ? elements.flatMap(\.flattened) : [self] }
 }

@@ -55,8 +55,7 @@ package struct ModelBundle: Sendable {
         currentName = source.currentName
         currentFault = source.currentFault
         let lockFindings = lock?.check(versions, of: source.path) ?? []
-        let listFindings = source.versionInfo?.findings(
-            against: unordered, place: source.path + "/VersionInfo.plist")
+        let listFindings = source.versionInfo?.findings(against: unordered, place: source.path + "/VersionInfo.plist")
         let named = read.map { (name: $0.version.name, findings: $0.findings) }
         let oldestFirst = versions.compactMap { version in named.first { $0.name == version.name } }
         let optimisedFindings = Self.optimisedFindings(source.optimised, against: unordered)

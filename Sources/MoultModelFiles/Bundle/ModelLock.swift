@@ -35,10 +35,7 @@ package struct ModelLock: Sendable, Equatable {
         }
 
         init(name: String, checksum: [UInt8], fingerprint: [UInt8], entities: [String: Entity]) {
-            self.name = name
-            self.checksum = checksum
-            self.fingerprint = fingerprint
-            self.entities = entities
+            (self.name, self.checksum, self.fingerprint, self.entities) = (name, checksum, fingerprint, entities)
         }
     }
 
@@ -108,9 +105,7 @@ extension ModelLock {
         let folder = path.parentFolder
         return folder == "/" ? "" : folder
     }
-}
 
-extension ModelLock {
     /// Returns the findings about what has happened to the released versions of a model since they were locked.
     ///
     /// - `released-version-changed` (error): its hashes are others, so that stores of it are no longer recognised.
@@ -140,8 +135,7 @@ extension ModelLock {
             + new.map { version in
                 Finding(
                     code: "version-not-locked", severity: .note, place: place,
-                    message: "The version \(version.name) is not locked.",
-                    remedy: "Run \(.lock) when it is released.")
+                    message: "The version \(version.name) is not locked.", remedy: "Run \(.lock) when it is released.")
             }
     }
 
@@ -183,9 +177,7 @@ extension ModelLock {
     private static func list(_ names: [String], _ what: String) -> String? {
         names.isEmpty ? nil : "\(names.sorted { $0.precedesInByteOrder($1) }.joined(separator: ", ")) \(what)"
     }
-}
 
-extension ModelLock {
     private static let format = 1
 
     /// The file's text: the same for equal locks, with one line for each entity, so that it merges well.
@@ -203,10 +195,8 @@ extension ModelLock {
             JSONValue([$0.hash.base64, $0.fingerprint.base64].joined(separator: " "))
         }
         return .object([
-            .init("name", .string(version.name)),
-            .init("checksum", .string(version.checksum.base64)),
-            .init("fingerprint", .string(version.fingerprint.base64)),
-            .init("entities", JSONValue(sorted: entities)),
+            .init("name", .string(version.name)), .init("checksum", .string(version.checksum.base64)),
+            .init("fingerprint", .string(version.fingerprint.base64)), .init("entities", JSONValue(sorted: entities)),
         ])
     }
 
@@ -222,9 +212,7 @@ extension ModelLock {
             }
             var models: [String: [Version]] = [:]
             let members = try document.object("models")
-            for name in members?.unknown([]) ?? [] {
-                models[name] = try members?.objects(name, Version.init)
-            }
+            for name in members?.unknown([]) ?? [] { models[name] = try members?.objects(name, Version.init) }
             self.init(models: models, current: try document.dictionary("current"))
         } catch var error as MigrationError {
             let isLater = error.code == .unsupported

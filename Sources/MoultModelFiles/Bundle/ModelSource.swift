@@ -42,10 +42,7 @@ struct ModelSource {
     }
 
     private init(path: String, files: [ModelFile], currentName: String? = nil, findings: [Finding] = []) {
-        self.path = path
-        self.files = files
-        self.currentName = currentName
-        self.findings = findings
+        (self.path, self.files, self.currentName, self.findings) = (path, files, currentName, findings)
     }
 
     /// The names are what `--from` and `--to` say, so that each may stand for one file only.

@@ -56,9 +56,6 @@ package struct CompiledModel: Sendable {
         files = compiled + (isBundle ? [File(name: "VersionInfo.plist", bytes: info.binary)] : [])
         warnings = faults + source.findings.filter { $0.severity > .note }.map { ModelFault($0, file: source.path) }
     }
-
-    /// The endings of the sources that have a compiled form.
-    package static let endings: Set<String> = ["xcdatamodel", "xcdatamodeld"]
 }
 
 /// The outcome of compiling one version: its archive and hashes, or errors.
@@ -175,14 +172,8 @@ package struct ModelFault: Sendable, Hashable {
     package let kind: Kind
     package let message: String
 
-    package init(
-        file: String, line: Int, _ message: String, severity: Severity = .error, kind: Kind = .other
-    ) {
-        self.file = file
-        self.line = line
-        self.severity = severity
-        self.kind = kind
-        self.message = message
+    package init(file: String, line: Int, _ message: String, severity: Severity = .error, kind: Kind = .other) {
+        (self.file, self.line, self.severity, self.kind, self.message) = (file, line, severity, kind, message)
     }
 
     /// The line for a build log.
@@ -193,8 +184,7 @@ extension ModelFault {
     /// A reader's error about a file. Its place begins with the file and the line, where it has one.
     init(_ error: MigrationError, file: String) {
         let cause = error.cause.map { " (\($0))" } ?? ""
-        self.init(
-            file: file, line: Self.line(of: error.place, in: file), "\(error.message)\(cause) \(error.remedy)")
+        self.init(file: file, line: Self.line(of: error.place, in: file), "\(error.message)\(cause) \(error.remedy)")
     }
 
     /// Creates a warning from a finding of a reader about a file.
@@ -208,9 +198,7 @@ extension ModelFault {
         guard place.hasPrefix(file + ":") else { return 1 }
         return Int(place.dropFirst(file.count + 1).prefix(while: \.isNumber)) ?? 1
     }
-}
 
-extension ModelFault {
     /// The errors for which a model source is not compiled, by line; empty for a file that is no such source.
     package static func errors(inSource file: String) -> [ModelFault] {
         guard let bytes = try? ModelFolder.bytes(at: file), let root = try? ModelElement(rootOf: bytes, file: file)

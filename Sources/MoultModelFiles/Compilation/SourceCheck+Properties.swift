@@ -97,9 +97,7 @@ extension SourceCheck {
                 relationship, "The inverse \(name) of \(place) is not a relationship of \(destination).", .reference)
         }
         guard let back = inverse.text(.inverseName), back != relationship.name else { return }
-        fail(
-            relationship,
-            "\(place) names \(destination).\(name) as its inverse, which names \(back) as its own.")
+        fail(relationship, "\(place) names \(destination).\(name) as its inverse, which names \(back) as its own.")
     }
 
     // MARK: Fetch requests
@@ -119,7 +117,5 @@ extension SourceCheck {
 }
 
 extension ModelElement {
-    fileprivate func isOn(_ key: ModelKey) -> Bool {
-        ["yes", "true", "1"].contains(text(key)?.lowercased() ?? "")
-    }
+    fileprivate func isOn(_ key: ModelKey) -> Bool { ["yes", "true", "1"].contains(text(key)?.lowercased() ?? "") }
 }

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// The differences between two compiled models, object for object, whatever the order in which their archives have the
 /// objects.
@@ -84,9 +83,7 @@ private struct ArchiveText {
         values["\(place)/class"] = value.className.map { Value($0) }
     }
 
-    private mutating func add(
-        _ value: KeyedArchive.Value?, at place: String, depth: Int = 0
-    ) throws(MigrationError) {
+    private mutating func add(_ value: KeyedArchive.Value?, at place: String, depth: Int = 0) throws(MigrationError) {
         guard let value else { return }
         left -= 1
         guard left > 0, depth < Self.depth else {

@@ -8,8 +8,7 @@ extension Expression {
     init(mapped value: KeyedArchive.Value, place: String) throws(MigrationError) {
         guard ArchivedExpression(value).isSmall else {
             throw .modelInvalid(
-                "The value expression is nested too deeply.", place: place,
-                remedy: "Write a shorter expression.")
+                "The value expression is nested too deeply.", place: place, remedy: "Write a shorter expression.")
         }
         guard let expression = Expression(archived: value) else {
             throw MigrationError(

@@ -49,8 +49,7 @@ extension ModelArchiveReader {
         }
         elementsLeft -= elements.count
         guard depth < AttributeDescription.compositeDepthLimit, elementsLeft >= 0 else {
-            throw MigrationError.endlessComposite(
-                place, remedy: "Compile the model again, or name a model source.")
+            throw MigrationError.endlessComposite(place, remedy: "Compile the model again, or name a model source.")
         }
         return try elements.map { element in
             let name = element["NSPropertyName"]?.string ?? ""
@@ -93,8 +92,7 @@ extension ModelArchiveReader {
             name: name,
             destinationEntityName: destination ?? value["NSDestinationEntity"]?["NSEntityName"]?.string ?? "",
             inverseName: inverse ?? value["NSInverseRelationship"]?["NSPropertyName"]?.string,
-            isOptional: value["NSIsOptional"]?.boolean ?? false,
-            isTransient: value["NSIsTransient"]?.boolean ?? false,
+            isOptional: value["NSIsOptional"]?.boolean ?? false, isTransient: value["NSIsTransient"]?.boolean ?? false,
             maxCount: Int(clamping: value["NSMaxCount"]?.integer ?? 0),
             minCount: Int(clamping: value["NSMinCount"]?.integer ?? 0),
             isOrdered: value["NSIsOrdered"]?.boolean ?? false,
@@ -103,8 +101,7 @@ extension ModelArchiveReader {
             isIndexedBySpotlight: value["NSIsIndexedBySpotlight"]?.boolean ?? false,
             isStoredInExternalRecord: value["NSIsStoredInExternalRecord"]?.boolean ?? false,
             renamingIdentifier: renamingIdentifier(of: value, name: name),
-            versionHashModifier: value["NSVersionHashModifier"]?.string,
-            userInfo: userInfo(of: value, place: place))
+            versionHashModifier: value["NSVersionHashModifier"]?.string, userInfo: userInfo(of: value, place: place))
     }
 
     mutating func fetchedProperty(
@@ -143,9 +140,7 @@ extension ModelArchiveReader {
     // MARK: Validation
 
     /// The limits that a model editor knows, each a predicate with the number of its error; others as they are.
-    private mutating func validation(
-        of value: KeyedArchive.Value, place: String
-    ) -> AttributeDescription.Validation {
+    private mutating func validation(of value: KeyedArchive.Value, place: String) -> AttributeDescription.Validation {
         var validation = AttributeDescription.Validation()
         let predicates = value["NSValidationPredicates"]?.elements ?? []
         let warnings = value["NSValidationWarnings"]?.elements ?? []

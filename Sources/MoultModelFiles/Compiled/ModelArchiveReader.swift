@@ -49,15 +49,13 @@ struct ModelArchiveReader {
         // A cache repeats inherited properties in each entity, some behind a proxy.
         let inherited = Set(parents.flatMap { ($0["NSProperties"]?.entries ?? []).map(\.key) })
         var entity = EntityDescription(
-            name: name,
-            managedObjectClassName: value["NSClassNameForEntity"]?.string,
+            name: name, managedObjectClassName: value["NSClassNameForEntity"]?.string,
             isAbstract: value["NSIsAbstract"]?.boolean ?? false,
             superentityName: value["NSSuperentity"]?["NSEntityName"]?.string,
             compoundIndexes: nameLists(value["NSCompoundIndexes"]),
             uniquenessConstraints: nameLists(value["NSUniqueTuples"]),
             renamingIdentifier: renamingIdentifier(of: value, name: name),
-            versionHashModifier: value["NSVersionHashModifier"]?.string,
-            userInfo: userInfo(of: value, place: name))
+            versionHashModifier: value["NSVersionHashModifier"]?.string, userInfo: userInfo(of: value, place: name))
         let properties = value["NSProperties"]?.entries ?? []
         let order = properties.indices.sorted { properties[$0].key.precedesInByteOrder(properties[$1].key) }
         for position in order where !inherited.contains(properties[position].key) {

@@ -4,9 +4,7 @@ import MoultModel
 extension ModelArchiveWriter {
     /// Fills the copies of `owner`'s properties that `entity` has.
     mutating func fillProperties(of owner: EntityDescription, in entity: EntityDescription) throws {
-        for attribute in owner.attributes {
-            try fill(attribute, isIndexed: owner.indexes(attribute), in: entity)
-        }
+        for attribute in owner.attributes { try fill(attribute, isIndexed: owner.indexes(attribute), in: entity) }
         for relationship in owner.relationships { fill(relationship, in: entity) }
         for property in owner.fetchedProperties { try fill(property, in: entity) }
     }
@@ -60,9 +58,7 @@ extension ModelArchiveWriter {
             }
             fields["NSCompositeElements"] = builder.array(elements.map(\.1), isMutable: true)
             // A struct's default is an empty dictionary, an enum has none.
-            if !attribute.isOptional, !attribute.isEnum {
-                fields["NSDefaultValue"] = builder.dictionary([])
-            }
+            if !attribute.isOptional, !attribute.isEnum { fields["NSDefaultValue"] = builder.dictionary([]) }
         }
         builder.fill(reference, classes: classes, fields)
     }
@@ -142,8 +138,7 @@ extension ModelArchiveWriter {
         var fields: [String: PropertyList] = [
             "NSPropertyName": builder.string(property.name),
             "NSRenamingIdentifier": builder.string(property.renamingIdentifier ?? property.name),
-            "NSEntity": reference(toEntity: property.entity),
-            "_P": .integer(property.bits),
+            "NSEntity": reference(toEntity: property.entity), "_P": .integer(property.bits),
         ]
         let flags: [(String, Bool)] = [
             ("NSIsOptional", property.isOptional), ("NSIsTransient", property.isTransient),

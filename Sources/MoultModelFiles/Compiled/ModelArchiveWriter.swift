@@ -60,8 +60,7 @@ struct ModelArchiveWriter {
         }
         for entity in model.entities { try fill(entity) }
         var fields: [String: PropertyList] = [
-            "NSEntities": entityDictionary(),
-            "NSFetchRequestTemplates": try fetchRequestTemplates(),
+            "NSEntities": entityDictionary(), "NSFetchRequestTemplates": try fetchRequestTemplates(),
             "NSVersionIdentifiers": identifierSet(),
         ]
         if !model.configurations.isEmpty { fields["NSConfigurations"] = configurations() }
@@ -177,9 +176,7 @@ struct ModelArchiveWriter {
             "NSManagedObjectModel": root,
         ]
         if entity.isAbstract { fields["NSIsAbstract"] = .boolean(true) }
-        if !entity.uniquenessConstraints.isEmpty {
-            fields["NSUniqueTuples"] = nameLists(entity.uniquenessConstraints)
-        }
+        if !entity.uniquenessConstraints.isEmpty { fields["NSUniqueTuples"] = nameLists(entity.uniquenessConstraints) }
         let indexes = model.effectiveFetchIndexes(of: entity)
         if !indexes.isEmpty {
             fields["NSCompoundIndexes"] = nameLists(entity.effectiveCompoundIndexes)
@@ -189,8 +186,7 @@ struct ModelArchiveWriter {
             }
             fields["NSFetchIndexDescriptions"] = builder.array(references, isMutable: true)
         }
-        builder.fill(
-            reference(toEntity: entity.name), classes: ["NSEntityDescription", "NSObject"], fields)
+        builder.fill(reference(toEntity: entity.name), classes: ["NSEntityDescription", "NSObject"], fields)
         for owner in isCache ? model.lineage(of: entity) : [entity] { try fillProperties(of: owner, in: entity) }
     }
 
@@ -204,8 +200,7 @@ struct ModelArchiveWriter {
     private mutating func name(of index: FetchIndexDescription, in entity: EntityDescription) -> PropertyList {
         let name = builder.string(index.name)
         guard !isCache, index.elements.count > 1, !entity.fetchIndexes.contains(index) else { return name }
-        return builder.object(
-            classes: ["NSMutableString", "NSString", "NSObject"], ["NS.string": .string(index.name)])
+        return builder.object(classes: ["NSMutableString", "NSString", "NSObject"], ["NS.string": .string(index.name)])
     }
 
     private mutating func fetchIndex(

@@ -7,110 +7,79 @@ import MoultModel
     import Foundation
 #endif
 
-extension AttributeDescription {
-    var json: JSONValue {
-        var members = JSONMembers()
-        members.set("name", name)
-        members.set("type", type.name)
-        members.set("isOptional", isOptional, unless: true)
-        members.set("isTransient", isTransient, unless: false)
-        members.set("derivation", derivation?.json)
-        members.set("compositeName", compositeName)
-        members.set("elements", compositeName == nil ? elements : [], \.json)
-        members.set("uncertainty", uncertainty)
-        members.set("defaultValue", defaultValue?.json)
-        members.set("allowsExternalBinaryDataStorage", allowsExternalBinaryDataStorage, unless: false)
-        members.set("preservesValueInHistoryOnDeletion", preservesValueInHistoryOnDeletion, unless: false)
-        members.set("allowsCloudEncryption", allowsCloudEncryption, unless: false)
-        members.set("valueTransformerName", valueTransformerName)
-        members.set("attributeValueClassName", attributeValueClassName)
-        members.set("usesScalarValueType", usesScalarValueType)
-        members.set("isIndexed", isIndexed, unless: false)
-        members.set("isIndexedBySpotlight", isIndexedBySpotlight, unless: false)
-        members.set("isStoredInExternalRecord", isStoredInExternalRecord, unless: false)
-        members.set("validation", validation == Validation() ? nil : validation.json)
-        members.set("renamingIdentifier", renamingIdentifier)
-        members.set("versionHashModifier", versionHashModifier)
-        members.set("userInfo", userInfo)
-        members.set("isSyncable", isSyncable, unless: true)
-        return members.value
-    }
+extension AttributeDescription: JSONPart {
+    static var blank: Self { Self(name: "", type: .undefined) }
 
-    private static let keys: Set<String> = [
-        "name", "type", "isOptional", "isTransient", "derivation", "compositeName", "elements", "uncertainty",
-        "defaultValue",
-        "allowsExternalBinaryDataStorage", "preservesValueInHistoryOnDeletion", "allowsCloudEncryption",
-        "valueTransformerName", "attributeValueClassName", "usesScalarValueType", "isIndexed", "isIndexedBySpotlight",
-        "isStoredInExternalRecord", "validation", "renamingIdentifier", "versionHashModifier", "userInfo",
-        "isSyncable",
-    ]
-
-    init(_ fields: JSONFields, noting unknown: inout UnknownMembers) throws {
-        unknown.inspect(fields, Self.keys)
-        guard let type = AttributeType(name: try fields.required("type")) else {
-            throw fields.invalid("has a type that is not one of Core Data's")
-        }
-        self.init(
-            name: try fields.required("name"),
-            type: type,
-            isOptional: try fields.flag("isOptional") ?? true,
-            isTransient: try fields.flag("isTransient") ?? false,
-            derivation: try fields.object("derivation").map { try Derivation($0, noting: &unknown) },
-            compositeName: try fields.text("compositeName"),
-            elements: try fields.objects("elements") { try AttributeDescription($0, noting: &unknown) },
-            uncertainty: try fields.text("uncertainty"),
-            defaultValue: try fields.object("defaultValue").map(AttributeValue.init),
-            allowsExternalBinaryDataStorage: try fields.flag("allowsExternalBinaryDataStorage") ?? false,
-            preservesValueInHistoryOnDeletion: try fields.flag("preservesValueInHistoryOnDeletion") ?? false,
-            allowsCloudEncryption: try fields.flag("allowsCloudEncryption") ?? false,
-            valueTransformerName: try fields.text("valueTransformerName"),
-            attributeValueClassName: try fields.text("attributeValueClassName"),
-            usesScalarValueType: try fields.flag("usesScalarValueType"),
-            isIndexed: try fields.flag("isIndexed") ?? false,
-            isIndexedBySpotlight: try fields.flag("isIndexedBySpotlight") ?? false,
-            isStoredInExternalRecord: try fields.flag("isStoredInExternalRecord") ?? false,
-            validation: try fields.object("validation").map { try Validation($0, noting: &unknown) } ?? Validation(),
-            renamingIdentifier: try fields.text("renamingIdentifier"),
-            versionHashModifier: try fields.text("versionHashModifier"),
-            userInfo: try fields.dictionary("userInfo"),
-            isSyncable: try fields.flag("isSyncable") ?? true)
+    static var members: [JSONMember<Self>] {
+        [
+            .init(
+                key: "type", write: { .string($0.type.name) },
+                read: { attribute, fields, _ in
+                    guard let type = AttributeType(name: try fields.required("type")) else {
+                        throw fields.invalid("has a type that is not one of Core Data's")
+                    }
+                    attribute.type = type
+                }),
+            .required("name", \.name), .flag("isOptional", \.isOptional, unless: true),
+            .flag("isTransient", \.isTransient, unless: false),
+            .init(
+                key: "derivation", write: { $0.derivation?.json },
+                read: { attribute, fields, unknown in
+                    attribute.derivation = try fields.object("derivation").map { try Derivation($0, noting: &unknown) }
+                }),
+            .text("compositeName", \.compositeName),
+            .parts("elements", \.elements) { $0.compositeName == nil }, .text("uncertainty", \.uncertainty),
+            .init(
+                key: "defaultValue", write: { $0.defaultValue?.json },
+                read: { attribute, fields, _ in
+                    attribute.defaultValue = try fields.object("defaultValue").map(AttributeValue.init)
+                }),
+            .flag("allowsExternalBinaryDataStorage", \.allowsExternalBinaryDataStorage, unless: false),
+            .flag("preservesValueInHistoryOnDeletion", \.preservesValueInHistoryOnDeletion, unless: false),
+            .flag("allowsCloudEncryption", \.allowsCloudEncryption, unless: false),
+            .text("valueTransformerName", \.valueTransformerName),
+            .text("attributeValueClassName", \.attributeValueClassName),
+            .choice("usesScalarValueType", \.usesScalarValueType), .flag("isIndexed", \.isIndexed, unless: false),
+            .flag("isIndexedBySpotlight", \.isIndexedBySpotlight, unless: false),
+            .flag("isStoredInExternalRecord", \.isStoredInExternalRecord, unless: false),
+            .init(
+                key: "validation", write: { $0.validation == Validation() ? nil : $0.validation.json },
+                read: { attribute, fields, unknown in
+                    let validation = try fields.object("validation").map { try Validation($0, noting: &unknown) }
+                    attribute.validation = validation ?? Validation()
+                }),
+            .text("renamingIdentifier", \.renamingIdentifier), .text("versionHashModifier", \.versionHashModifier),
+            .entries("userInfo", \.userInfo), .flag("isSyncable", \.isSyncable, unless: true),
+        ]
     }
 }
 
-extension AttributeDescription.Derivation {
-    fileprivate var json: JSONValue {
-        var members = JSONMembers()
-        members.set("expression", expression)
-        members.set("filter", filter)
-        return members.value
-    }
-
-    fileprivate init(_ fields: JSONFields, noting unknown: inout UnknownMembers) throws {
-        unknown.inspect(fields, ["expression", "filter"])
-        self.init(expression: try fields.required("expression"), filter: try fields.text("filter"))
-    }
+extension AttributeDescription.Derivation: JSONPart {
+    static var blank: Self { Self(expression: "") }
+    static var members: [JSONMember<Self>] { [.required("expression", \.expression), .text("filter", \.filter)] }
 }
 
-extension AttributeDescription.Validation {
-    fileprivate var json: JSONValue {
-        var members = JSONMembers()
-        members.set("minimum", minimum)
-        members.set("maximum", maximum)
-        members.set("regularExpression", regularExpression)
-        members.set("rules", rules) {
-            .object([.init("predicate", .string($0.predicate)), .init("warning", .string($0.warning))])
-        }
-        return members.value
-    }
+extension AttributeDescription.Validation: JSONPart {
+    static var blank: Self { Self() }
 
-    fileprivate init(_ fields: JSONFields, noting unknown: inout UnknownMembers) throws {
-        unknown.inspect(fields, ["minimum", "maximum", "regularExpression", "rules"])
-        self.init(
-            minimum: try fields.text("minimum"), maximum: try fields.text("maximum"),
-            regularExpression: try fields.text("regularExpression"),
-            rules: try fields.objects("rules") {
-                Rule(predicate: try $0.required("predicate"), warning: try $0.required("warning"))
-            })
+    static var members: [JSONMember<Self>] {
+        [
+            .text("minimum", \.minimum), .text("maximum", \.maximum),
+            .text("regularExpression", \.regularExpression),
+            .init(
+                key: "rules",
+                write: { validation in
+                    let rules = validation.rules.map { rule -> JSONValue in
+                        ["predicate": .string(rule.predicate), "warning": .string(rule.warning)]
+                    }
+                    return rules.isEmpty ? nil : .array(rules)
+                },
+                read: { validation, fields, _ in
+                    validation.rules = try fields.objects("rules") {
+                        Rule(predicate: try $0.required("predicate"), warning: try $0.required("warning"))
+                    }
+                }),
+        ]
     }
 }
 

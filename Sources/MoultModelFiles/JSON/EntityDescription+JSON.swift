@@ -1,187 +1,101 @@
 import MoultBasics
 import MoultModel
 
-extension EntityDescription {
-    var json: JSONValue {
-        var members = JSONMembers()
-        members.set("name", name)
-        members.set("managedObjectClassName", managedObjectClassName)
-        members.set("isAbstract", isAbstract, unless: false)
-        members.set("superentityName", superentityName)
-        members.set("attributes", attributes, \.json)
-        members.set("relationships", relationships, \.json)
-        members.set("fetchedProperties", fetchedProperties, \.json)
-        members.set("fetchIndexes", fetchIndexes, \.json)
-        members.set("compoundIndexes", compoundIndexes)
-        members.set("uniquenessConstraints", uniquenessConstraints)
-        members.set("renamingIdentifier", renamingIdentifier)
-        members.set("versionHashModifier", versionHashModifier)
-        members.set("userInfo", userInfo)
-        members.set("isSyncable", isSyncable, unless: true)
-        members.set("coreSpotlightDisplayNameExpression", coreSpotlightDisplayNameExpression)
-        members.set("codeGenerationType", codeGenerationType)
-        return members.value
-    }
+extension EntityDescription: JSONPart {
+    static var blank: Self { Self(name: "") }
 
-    private static let keys: Set<String> = [
-        "name", "managedObjectClassName", "isAbstract", "superentityName", "attributes", "relationships",
-        "fetchedProperties", "fetchIndexes", "compoundIndexes", "uniquenessConstraints", "renamingIdentifier",
-        "versionHashModifier", "userInfo", "isSyncable", "coreSpotlightDisplayNameExpression", "codeGenerationType",
-    ]
-
-    init(_ fields: JSONFields, noting unknown: inout UnknownMembers) throws {
-        unknown.inspect(fields, Self.keys)
-        self.init(
-            name: try fields.required("name"),
-            managedObjectClassName: try fields.text("managedObjectClassName"),
-            isAbstract: try fields.flag("isAbstract") ?? false,
-            superentityName: try fields.text("superentityName"),
-            attributes: try fields.objects("attributes") { try AttributeDescription($0, noting: &unknown) },
-            relationships: try fields.objects("relationships") { try RelationshipDescription($0, noting: &unknown) },
-            fetchedProperties: try fields.objects("fetchedProperties") {
-                try FetchedPropertyDescription($0, noting: &unknown)
-            },
-            fetchIndexes: try fields.objects("fetchIndexes") { try FetchIndexDescription($0, noting: &unknown) },
-            compoundIndexes: try fields.textLists("compoundIndexes"),
-            uniquenessConstraints: try fields.textLists("uniquenessConstraints"),
-            renamingIdentifier: try fields.text("renamingIdentifier"),
-            versionHashModifier: try fields.text("versionHashModifier"),
-            userInfo: try fields.dictionary("userInfo"),
-            isSyncable: try fields.flag("isSyncable") ?? true,
-            coreSpotlightDisplayNameExpression: try fields.text("coreSpotlightDisplayNameExpression"),
-            codeGenerationType: try fields.text("codeGenerationType"))
+    static var members: [JSONMember<Self>] {
+        [
+            .required("name", \.name), .text("managedObjectClassName", \.managedObjectClassName),
+            .flag("isAbstract", \.isAbstract, unless: false), .text("superentityName", \.superentityName),
+            .parts("attributes", \.attributes), .parts("relationships", \.relationships),
+            .parts("fetchedProperties", \.fetchedProperties), .parts("fetchIndexes", \.fetchIndexes),
+            .lists("compoundIndexes", \.compoundIndexes), .lists("uniquenessConstraints", \.uniquenessConstraints),
+            .text("renamingIdentifier", \.renamingIdentifier), .text("versionHashModifier", \.versionHashModifier),
+            .entries("userInfo", \.userInfo), .flag("isSyncable", \.isSyncable, unless: true),
+            .text("coreSpotlightDisplayNameExpression", \.coreSpotlightDisplayNameExpression),
+            .text("codeGenerationType", \.codeGenerationType),
+        ]
     }
 }
 
-extension FetchIndexDescription {
-    fileprivate var json: JSONValue {
-        var members = JSONMembers()
-        members.set("name", name)
-        members.set("elements", elements, \.json)
-        members.set("partialIndexPredicate", partialIndexPredicate)
-        return members.value
-    }
+extension FetchIndexDescription: JSONPart {
+    static var blank: Self { Self(name: "", elements: []) }
 
-    fileprivate init(_ fields: JSONFields, noting unknown: inout UnknownMembers) throws {
-        unknown.inspect(fields, ["name", "elements", "partialIndexPredicate"])
-        self.init(
-            name: try fields.required("name"),
-            elements: try fields.objects("elements") { try Element($0, noting: &unknown) },
-            partialIndexPredicate: try fields.text("partialIndexPredicate"))
+    static var members: [JSONMember<Self>] {
+        [
+            .required("name", \.name), .parts("elements", \.elements),
+            .text("partialIndexPredicate", \.partialIndexPredicate),
+        ]
     }
 }
 
-extension FetchIndexDescription.Element {
-    fileprivate var json: JSONValue {
-        var members = JSONMembers()
-        switch subject {
-        case .property(let name): members.set("property", name)
-        case .expression(let text): members.set("expression", text)
-        }
-        members.set("isRTree", kind == .rTree, unless: false)
-        members.set("isAscending", isAscending, unless: true)
-        members.set("expressionType", expressionType)
-        return members.value
-    }
+extension FetchIndexDescription.Element: JSONPart {
+    static var blank: Self { Self(subject: .property("")) }
 
-    fileprivate init(_ fields: JSONFields, noting unknown: inout UnknownMembers) throws {
-        unknown.inspect(fields, ["property", "expression", "isRTree", "isAscending", "expressionType"])
-        let property = try fields.text("property").map(FetchIndexDescription.Subject.property)
-        let expression = try fields.text("expression").map(FetchIndexDescription.Subject.expression)
-        guard let subject = property ?? expression else { throw fields.invalid("has neither property nor expression") }
-        self.init(
-            subject: subject, kind: try fields.flag("isRTree") ?? false ? .rTree : .binary,
-            isAscending: try fields.flag("isAscending") ?? true,
-            expressionType: try fields.text("expressionType"))
-    }
-}
-
-extension RelationshipDescription {
-    var json: JSONValue {
-        var members = JSONMembers()
-        members.set("name", name)
-        members.set("destinationEntityName", destinationEntityName)
-        members.set("inverseName", inverseName)
-        members.set("isOptional", isOptional, unless: true)
-        members.set("isTransient", isTransient, unless: false)
-        members.set("maxCount", maxCount, unless: 1)
-        members.set("minCount", minCount, unless: 0)
-        members.set("isOrdered", isOrdered, unless: false)
-        members.set("deleteRule", deleteRule.name)
-        members.set("isIndexed", isIndexed, unless: false)
-        members.set("isIndexedBySpotlight", isIndexedBySpotlight, unless: false)
-        members.set("isStoredInExternalRecord", isStoredInExternalRecord, unless: false)
-        members.set("renamingIdentifier", renamingIdentifier)
-        members.set("versionHashModifier", versionHashModifier)
-        members.set("userInfo", userInfo)
-        members.set("isSyncable", isSyncable, unless: true)
-        return members.value
-    }
-
-    private static let keys: Set<String> = [
-        "name", "destinationEntityName", "inverseName", "isOptional", "isTransient", "maxCount", "minCount",
-        "isOrdered", "deleteRule", "isIndexed", "isIndexedBySpotlight", "isStoredInExternalRecord",
-        "renamingIdentifier", "versionHashModifier", "userInfo", "isSyncable",
-    ]
-
-    init(_ fields: JSONFields, noting unknown: inout UnknownMembers) throws {
-        unknown.inspect(fields, Self.keys)
-        guard let deleteRule = DeleteRule(name: try fields.required("deleteRule")) else {
-            throw fields.invalid("has a deleteRule that is not one of Core Data's")
-        }
-        self.init(
-            name: try fields.required("name"),
-            destinationEntityName: try fields.required("destinationEntityName"),
-            inverseName: try fields.text("inverseName"),
-            isOptional: try fields.flag("isOptional") ?? true,
-            isTransient: try fields.flag("isTransient") ?? false,
-            maxCount: try fields.integer("maxCount") ?? 1,
-            minCount: try fields.integer("minCount") ?? 0,
-            isOrdered: try fields.flag("isOrdered") ?? false,
-            deleteRule: deleteRule,
-            isIndexed: try fields.flag("isIndexed") ?? false,
-            isIndexedBySpotlight: try fields.flag("isIndexedBySpotlight") ?? false,
-            isStoredInExternalRecord: try fields.flag("isStoredInExternalRecord") ?? false,
-            renamingIdentifier: try fields.text("renamingIdentifier"),
-            versionHashModifier: try fields.text("versionHashModifier"),
-            userInfo: try fields.dictionary("userInfo"),
-            isSyncable: try fields.flag("isSyncable") ?? true)
+    static var members: [JSONMember<Self>] {
+        [
+            .init(
+                key: "property", write: { if case .property(let name) = $0.subject { .string(name) } else { nil } },
+                read: { element, fields, _ in
+                    let property = try fields.text("property").map(FetchIndexDescription.Subject.property)
+                    let expression = try fields.text("expression").map(FetchIndexDescription.Subject.expression)
+                    guard let subject = property ?? expression else {
+                        throw fields.invalid("has neither property nor expression")
+                    }
+                    element.subject = subject
+                }),
+            .init(
+                key: "expression",
+                write: { if case .expression(let text) = $0.subject { .string(text) } else { nil } },
+                // It is read with the property.
+                read: { _, _, _ in }),
+            .init(
+                key: "isRTree", write: { $0.kind == .rTree ? true : nil },
+                read: { element, fields, _ in
+                    element.kind = try fields.flag("isRTree") ?? false ? .rTree : .binary
+                }),
+            .flag("isAscending", \.isAscending, unless: true), .text("expressionType", \.expressionType),
+        ]
     }
 }
 
-extension FetchedPropertyDescription {
-    var json: JSONValue {
-        var members = JSONMembers()
-        members.set("name", name)
-        members.set("isOptional", isOptional, unless: true)
-        members.set("destinationEntityName", destinationEntityName)
-        members.set("predicate", predicate)
-        members.set("options", options)
-        members.set("isTransient", isTransient, unless: false)
-        members.set("renamingIdentifier", renamingIdentifier)
-        members.set("versionHashModifier", versionHashModifier)
-        members.set("userInfo", userInfo)
-        members.set("isSyncable", isSyncable, unless: true)
-        return members.value
+extension RelationshipDescription: JSONPart {
+    static var blank: Self { Self(name: "", destinationEntityName: "") }
+
+    static var members: [JSONMember<Self>] {
+        [
+            .init(
+                key: "deleteRule", write: { .string($0.deleteRule.name) },
+                read: { relationship, fields, _ in
+                    guard let rule = DeleteRule(name: try fields.required("deleteRule")) else {
+                        throw fields.invalid("has a deleteRule that is not one of Core Data's")
+                    }
+                    relationship.deleteRule = rule
+                }),
+            .required("name", \.name), .required("destinationEntityName", \.destinationEntityName),
+            .text("inverseName", \.inverseName), .flag("isOptional", \.isOptional, unless: true),
+            .flag("isTransient", \.isTransient, unless: false), .number("maxCount", \.maxCount, unless: 1),
+            .number("minCount", \.minCount, unless: 0), .flag("isOrdered", \.isOrdered, unless: false),
+            .flag("isIndexed", \.isIndexed, unless: false),
+            .flag("isIndexedBySpotlight", \.isIndexedBySpotlight, unless: false),
+            .flag("isStoredInExternalRecord", \.isStoredInExternalRecord, unless: false),
+            .text("renamingIdentifier", \.renamingIdentifier), .text("versionHashModifier", \.versionHashModifier),
+            .entries("userInfo", \.userInfo), .flag("isSyncable", \.isSyncable, unless: true),
+        ]
     }
+}
 
-    private static let keys: Set<String> = [
-        "name", "isOptional", "destinationEntityName", "predicate", "options", "isTransient", "renamingIdentifier",
-        "versionHashModifier", "userInfo", "isSyncable",
-    ]
+extension FetchedPropertyDescription: JSONPart {
+    static var blank: Self { Self(name: "") }
 
-    init(_ fields: JSONFields, noting unknown: inout UnknownMembers) throws {
-        unknown.inspect(fields, Self.keys)
-        self.init(
-            name: try fields.required("name"),
-            isOptional: try fields.flag("isOptional") ?? true,
-            destinationEntityName: try fields.text("destinationEntityName"),
-            predicate: try fields.text("predicate"),
-            options: try fields.dictionary("options"),
-            isTransient: try fields.flag("isTransient") ?? false,
-            renamingIdentifier: try fields.text("renamingIdentifier"),
-            versionHashModifier: try fields.text("versionHashModifier"),
-            userInfo: try fields.dictionary("userInfo"),
-            isSyncable: try fields.flag("isSyncable") ?? true)
+    static var members: [JSONMember<Self>] {
+        [
+            .required("name", \.name), .flag("isOptional", \.isOptional, unless: true),
+            .text("destinationEntityName", \.destinationEntityName), .text("predicate", \.predicate),
+            .entries("options", \.options), .flag("isTransient", \.isTransient, unless: false),
+            .text("renamingIdentifier", \.renamingIdentifier), .text("versionHashModifier", \.versionHashModifier),
+            .entries("userInfo", \.userInfo), .flag("isSyncable", \.isSyncable, unless: true),
+        ]
     }
 }

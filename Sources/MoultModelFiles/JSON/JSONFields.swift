@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// A JSON object being read: typed members with what they mean when absent, and every complaint with its place.
 struct JSONFields {
@@ -96,33 +95,96 @@ struct JSONFields {
     }
 
     /// The names of the members that are not in the set.
-    func unknown(_ known: Set<String>) -> [String] {
-        (value.members ?? []).map(\.key).filter { !known.contains($0) }
+    func unknown(_ known: Set<String>) -> [String] { (value.members ?? []).map(\.key).filter { !known.contains($0) } }
+}
+
+/// A part of a model that is a JSON object, read and written by the table of its members.
+protocol JSONPart {
+    /// The part before anything is read.
+    static var blank: Self { get }
+    /// The members, in the order in which they are read.
+    static var members: [JSONMember<Self>] { get }
+}
+
+extension JSONPart {
+    /// The members with a value that is neither absent, empty nor usual, their keys in byte order.
+    var json: JSONValue {
+        let values = Self.members.map { ($0.key, $0.write(self)) }
+        return JSONValue(sorted: Dictionary(uniqueKeysWithValues: values).compactMapValues(\.self))
+    }
+
+    init(_ fields: JSONFields, noting unknown: inout UnknownMembers) throws {
+        let members = Self.members
+        unknown.inspect(fields, Set(members.map(\.key)))
+        self = Self.blank
+        for member in members { try member.read(&self, fields, &unknown) }
     }
 }
 
-/// A JSON object being written: what is absent, empty or usual is left out, and keys come in byte order.
-struct JSONMembers {
-    private var members: [String: JSONValue] = [:]
+/// A member of a JSON object, with its writing and its reading.
+struct JSONMember<Part> {
+    let key: String
+    /// Returns nil for what is left out.
+    let write: (Part) -> JSONValue?
+    let read: (inout Part, JSONFields, inout UnknownMembers) throws -> Void
+}
 
-    var value: JSONValue { JSONValue(sorted: members) }
+extension JSONMember {
+    private init<Value>(
+        _ key: String, _ path: WritableKeyPath<Part, Value>, write: @escaping (Value) -> JSONValue?,
+        read: @escaping (JSONFields) throws -> Value
+    ) {
+        self.init(
+            key: key, write: { write($0[keyPath: path]) },
+            read: { part, fields, _ in part[keyPath: path] = try read(fields) })
+    }
 
-    mutating func set(_ key: String, _ value: JSONValue?) { members[key] = value }
-    mutating func set(_ key: String, _ text: String?) { members[key] = text.map(JSONValue.string) }
-    mutating func set(_ key: String, _ number: Int, unless usual: Int? = nil) {
-        members[key] = number == usual ? nil : JSONValue(number)
+    static func required(_ key: String, _ path: WritableKeyPath<Part, String>) -> Self {
+        Self(key, path, write: JSONValue.string, read: { try $0.required(key) })
     }
-    mutating func set(_ key: String, _ flag: Bool?, unless usual: Bool? = nil) {
-        members[key] = flag == usual ? nil : flag.map(JSONValue.bool)
+
+    static func text(_ key: String, _ path: WritableKeyPath<Part, String?>) -> Self {
+        Self(key, path, write: { $0.map(JSONValue.string) }, read: { try $0.text(key) })
     }
-    mutating func set(_ key: String, _ texts: [String]) { members[key] = texts.isEmpty ? nil : JSONValue(texts) }
-    mutating func set(_ key: String, _ lists: [[String]]) {
-        members[key] = lists.isEmpty ? nil : .array(lists.map { JSONValue($0) })
+
+    static func flag(_ key: String, _ path: WritableKeyPath<Part, Bool>, unless usual: Bool) -> Self {
+        Self(key, path, write: { $0 == usual ? nil : .bool($0) }, read: { try $0.flag(key) ?? usual })
     }
-    mutating func set(_ key: String, _ entries: [String: String]) {
-        members[key] = entries.isEmpty ? nil : JSONValue(sorted: entries.mapValues(JSONValue.string))
+
+    static func choice(_ key: String, _ path: WritableKeyPath<Part, Bool?>) -> Self {
+        Self(key, path, write: { $0.map(JSONValue.bool) }, read: { try $0.flag(key) })
     }
-    mutating func set<Part>(_ key: String, _ parts: [Part], _ write: (Part) -> JSONValue) {
-        members[key] = parts.isEmpty ? nil : .array(parts.map(write))
+
+    static func number(_ key: String, _ path: WritableKeyPath<Part, Int>, unless usual: Int) -> Self {
+        Self(key, path, write: { $0 == usual ? nil : JSONValue($0) }, read: { try $0.integer(key) ?? usual })
+    }
+
+    static func texts(_ key: String, _ path: WritableKeyPath<Part, [String]>) -> Self {
+        Self(key, path, write: { $0.isEmpty ? nil : JSONValue($0) }, read: { try $0.texts(key) })
+    }
+
+    static func lists(_ key: String, _ path: WritableKeyPath<Part, [[String]]>) -> Self {
+        Self(key, path, write: { $0.isEmpty ? nil : .array($0.map { JSONValue($0) }) }, read: { try $0.textLists(key) })
+    }
+
+    static func entries(_ key: String, _ path: WritableKeyPath<Part, [String: String]>) -> Self {
+        Self(
+            key, path, write: { $0.isEmpty ? nil : JSONValue(sorted: $0.mapValues(JSONValue.string)) },
+            read: { try $0.dictionary(key) })
+    }
+
+    /// - Parameter isWritten: whether a part has the member.
+    static func parts<Element: JSONPart>(
+        _ key: String, _ path: WritableKeyPath<Part, [Element]>, if isWritten: @escaping (Part) -> Bool = { _ in true }
+    ) -> Self {
+        Self(
+            key: key,
+            write: {
+                let elements = isWritten($0) ? $0[keyPath: path] : []
+                return elements.isEmpty ? nil : .array(elements.map(\.json))
+            },
+            read: { part, fields, unknown in
+                part[keyPath: path] = try fields.objects(key) { try Element($0, noting: &unknown) }
+            })
     }
 }

@@ -7,15 +7,11 @@ extension ManagedObjectModel {
 
     /// The model as `{"format":1,"model":{…}}`: everything it says, the same text for equal models.
     package var json: JSONValue {
-        var model = JSONMembers()
-        model.set("versionIdentifiers", versionIdentifiers)
-        model.set("document", documentAttributes)
-        model.set("diagram", diagram)
-        model.set("entities", entities, \.json)
-        model.set("configurations", configurations, \.json)
-        model.set("composites", composites, \.json)
-        model.set("fetchRequestTemplates", fetchRequestTemplates, \.json)
-        return .object([.init("format", JSONValue(Self.jsonFormat)), .init("model", model.value)])
+        let contents = ModelContents(
+            entities: entities, configurations: configurations, composites: composites,
+            fetchRequestTemplates: fetchRequestTemplates, versionIdentifiers: versionIdentifiers,
+            document: documentAttributes, diagram: diagram)
+        return .object([.init("format", JSONValue(Self.jsonFormat)), .init("model", contents.json)])
     }
 
     /// Reads the form that ``json`` writes. Members that are not known become findings.
@@ -23,8 +19,7 @@ extension ManagedObjectModel {
     /// - Parameter file: what errors and findings call the file.
     /// - Throws: `MigrationError` with code `modelInvalid` and the path inside the document.
     package init(json bytes: [UInt8], file: String, findings: inout [Finding]) throws {
-        let document = try JSONFields(
-            JSONValue(parsing: bytes, place: file, code: .modelInvalid), place: file)
+        let document = try JSONFields(JSONValue(parsing: bytes, place: file, code: .modelInvalid), place: file)
         guard let format = try document.integer("format"), let model = try document.object("model") else {
             throw document.invalid("has no format and model, so it is not one of Moult's models")
         }
@@ -34,21 +29,11 @@ extension ManagedObjectModel {
                 remedy: "Use a newer version of Moult.")
         }
         var unknown = UnknownMembers()
-        unknown.inspect(
-            model,
-            [
-                "versionIdentifiers", "document", "diagram", "entities", "configurations", "composites",
-                "fetchRequestTemplates",
-            ])
+        let contents = try ModelContents(model, noting: &unknown)
         try self.init(
-            entities: try model.objects("entities") { try EntityDescription($0, noting: &unknown) },
-            configurations: try model.objects("configurations") { try Configuration($0, noting: &unknown) },
-            composites: try model.objects("composites") { try CompositeDescription($0, noting: &unknown) },
-            fetchRequestTemplates: try model.objects("fetchRequestTemplates") {
-                try FetchRequestTemplate($0, noting: &unknown)
-            },
-            versionIdentifiers: try model.texts("versionIdentifiers"),
-            documentAttributes: try model.dictionary("document"), diagram: try model.dictionary("diagram"))
+            entities: contents.entities, configurations: contents.configurations, composites: contents.composites,
+            fetchRequestTemplates: contents.fetchRequestTemplates, versionIdentifiers: contents.versionIdentifiers,
+            documentAttributes: contents.document, diagram: contents.diagram)
         findings += unknown.findings
     }
 }
@@ -67,53 +52,51 @@ struct UnknownMembers {
     }
 }
 
-extension Configuration {
-    fileprivate var json: JSONValue {
-        var members = JSONMembers()
-        members.set("name", name)
-        members.set("entityNames", entityNames)
-        members.set("usedWithCloudKit", usedWithCloudKit, unless: false)
-        return members.value
-    }
+/// Everything that a model's file says.
+private struct ModelContents: JSONPart {
+    var entities: [EntityDescription] = []
+    var configurations: [Configuration] = []
+    var composites: [CompositeDescription] = []
+    var fetchRequestTemplates: [FetchRequestTemplate] = []
+    var versionIdentifiers: [String] = []
+    var document: [String: String] = [:]
+    var diagram: [String: String] = [:]
 
-    fileprivate init(_ fields: JSONFields, noting unknown: inout UnknownMembers) throws {
-        unknown.inspect(fields, ["name", "entityNames", "usedWithCloudKit"])
-        self.init(
-            name: try fields.required("name"), entityNames: try fields.texts("entityNames"),
-            usedWithCloudKit: try fields.flag("usedWithCloudKit") ?? false)
-    }
-}
+    static var blank: Self { Self() }
 
-extension CompositeDescription {
-    fileprivate var json: JSONValue {
-        var members = JSONMembers()
-        members.set("name", name)
-        members.set("elements", elements, \.json)
-        return members.value
-    }
-
-    fileprivate init(_ fields: JSONFields, noting unknown: inout UnknownMembers) throws {
-        unknown.inspect(fields, ["name", "elements"])
-        self.init(
-            name: try fields.required("name"),
-            elements: try fields.objects("elements") { try AttributeDescription($0, noting: &unknown) })
+    static var members: [JSONMember<Self>] {
+        [
+            .parts("entities", \.entities), .parts("configurations", \.configurations),
+            .parts("composites", \.composites), .parts("fetchRequestTemplates", \.fetchRequestTemplates),
+            .texts("versionIdentifiers", \.versionIdentifiers), .entries("document", \.document),
+            .entries("diagram", \.diagram),
+        ]
     }
 }
 
-extension FetchRequestTemplate {
-    fileprivate var json: JSONValue {
-        var members = JSONMembers()
-        members.set("name", name)
-        members.set("entityName", entityName)
-        members.set("predicate", predicate)
-        members.set("options", options)
-        return members.value
-    }
+extension Configuration: JSONPart {
+    static var blank: Self { Self(name: "", entityNames: []) }
 
-    fileprivate init(_ fields: JSONFields, noting unknown: inout UnknownMembers) throws {
-        unknown.inspect(fields, ["name", "entityName", "predicate", "options"])
-        self.init(
-            name: try fields.required("name"), entityName: try fields.required("entityName"),
-            predicate: try fields.text("predicate"), options: try fields.dictionary("options"))
+    static var members: [JSONMember<Self>] {
+        [
+            .required("name", \.name), .texts("entityNames", \.entityNames),
+            .flag("usedWithCloudKit", \.usedWithCloudKit, unless: false),
+        ]
+    }
+}
+
+extension CompositeDescription: JSONPart {
+    static var blank: Self { Self(name: "", elements: []) }
+    static var members: [JSONMember<Self>] { [.required("name", \.name), .parts("elements", \.elements)] }
+}
+
+extension FetchRequestTemplate: JSONPart {
+    static var blank: Self { Self(name: "", entityName: "") }
+
+    static var members: [JSONMember<Self>] {
+        [
+            .required("name", \.name), .required("entityName", \.entityName), .text("predicate", \.predicate),
+            .entries("options", \.options),
+        ]
     }
 }

@@ -140,8 +140,7 @@ struct CompiledMappingReader {
     }
 
     private func invalid(_ what: String, _ place: String) -> MigrationError {
-        .modelInvalid(
-            "\(what).", place: place, remedy: "Compile the mapping model again from its .xcmappingmodel.")
+        .modelInvalid("\(what).", place: place, remedy: "Compile the mapping model again from its .xcmappingmodel.")
     }
 
     private mutating func report(_ message: String, place: String) {
@@ -181,8 +180,7 @@ private struct MappingArchiveWriter {
 
     private mutating func add(_ mapping: EntityMapping) throws(MigrationError) -> PropertyList {
         let fields: [String: PropertyList] = [
-            "NSMappingName": builder.string(mapping.name),
-            "NSMappingType": .integer(Int64(mapping.type.rawValue)),
+            "NSMappingName": builder.string(mapping.name), "NSMappingType": .integer(Int64(mapping.type.rawValue)),
             "NSSourceEntityName": builder.string(mapping.sourceEntityName),
             "NSDestinationEntityName": builder.string(mapping.destinationEntityName),
             "NSSourceEntityVersionHash": data(mapping.sourceEntityVersionHash),
@@ -190,15 +188,12 @@ private struct MappingArchiveWriter {
             "NSSourceExpression": try sourceExpression(of: mapping),
             "NSEntityMigrationPolicyClassName": builder.string(mapping.entityMigrationPolicyClassName),
             "NSAttributeMappings": try add(mapping.attributeMappings),
-            "NSRelationshipMappings": try add(mapping.relationshipMappings),
-            "NSUserInfo": userInfo(mapping.userInfo),
+            "NSRelationshipMappings": try add(mapping.relationshipMappings), "NSUserInfo": userInfo(mapping.userInfo),
         ]
         return builder.object(classes: ["NSEntityMapping", "NSObject"], fields)
     }
 
-    private mutating func data(_ bytes: [UInt8]?) -> PropertyList {
-        bytes.map { builder.leaf(.data($0)) } ?? Self.null
-    }
+    private mutating func data(_ bytes: [UInt8]?) -> PropertyList { bytes.map { builder.leaf(.data($0)) } ?? Self.null }
 
     private mutating func userInfo(_ entries: [String: String]) -> PropertyList {
         guard !entries.isEmpty else { return Self.null }

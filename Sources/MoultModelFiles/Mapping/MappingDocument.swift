@@ -105,8 +105,7 @@ struct MappingDocumentReader {
 
     mutating func read() throws -> (MappingModel, Versions) {
         let versions = (source: try version("source"), destination: try version("destination"))
-        let objects = try inOrder(
-            document.objects("entitymappings", of: document.root, type: "XDDEVENTITYMAPPING"))
+        let objects = try inOrder(document.objects("entitymappings", of: document.root, type: "XDDEVENTITYMAPPING"))
         var mappings: [EntityMapping] = []
         for object in objects { mappings.append(try entityMapping(object)) }
         // Expressions refer to other mappings by name, so that all must be there first.
@@ -189,9 +188,7 @@ struct MappingDocumentReader {
 
     // MARK: Property mappings
 
-    private func addProperties(
-        of object: Object, to mapping: inout EntityMapping, _ defaults: MappingDefaults
-    ) throws {
+    private func addProperties(of object: Object, to mapping: inout EntityMapping, _ defaults: MappingDefaults) throws {
         mapping.attributeMappings = try properties("attributemappings", of: object, type: "XDDEVATTRIBUTEMAPPING")
             .map { name, property in
                 let stored = try storedExpression(of: property, named: name)
@@ -246,9 +243,7 @@ struct MappingDocumentReader {
         object.attributes[key].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    private func parsed<Value>(
-        _ key: String, of object: Object, _ parse: (String) throws -> Value
-    ) throws -> Value? {
+    private func parsed<Value>(_ key: String, of object: Object, _ parse: (String) throws -> Value) throws -> Value? {
         guard let text = nonempty(key, of: object) else { return nil }
         do {
             return try parse(text)
@@ -263,9 +258,7 @@ struct MappingDocumentReader {
     private func data(_ key: String, of object: Object) throws -> [UInt8]? {
         guard let text = object.attributes[key] else { return nil }
         let digits = String(decoding: text.utf8.filter { $0 > UInt8(ascii: " ") }, as: UTF8.self)
-        guard let bytes = [UInt8](base64: digits) else {
-            throw document.invalid("\(key) is not base64.", in: object)
-        }
+        guard let bytes = [UInt8](base64: digits) else { throw document.invalid("\(key) is not base64.", in: object) }
         return bytes
     }
 

@@ -122,8 +122,7 @@ private struct MappingDocumentWriter {
                 ("sourcefilterpredicatestring", "string", mapping.sourcePredicate?.format),
                 ("userinfodata", "binary", userInfo(mapping.userInfo)), ("mappingtypename", "string", "Undefined"),
                 ("mappingnumber", "int16", String(number)),
-                ("destinationname", "string", mapping.destinationEntityName),
-                ("autogenerateexpression", "bool", "1"),
+                ("destinationname", "string", mapping.destinationEntityName), ("autogenerateexpression", "bool", "1"),
             ],
             [
                 ("mappingmodel", "1/1", MappingDocument.mappingModel, [root]),

@@ -67,9 +67,7 @@ package struct MappingModelFile: Sendable {
     package static func isMappingModel(_ path: String) -> Bool {
         ["xcmappingmodel", "cdm"].contains(path.fileExtension) || path.fileName == "xcmapping.xml"
     }
-}
 
-extension MappingModelFile {
     /// The content of a mapping model, from the bytes of either form.
     package struct Content: Sendable {
         package var mapping = MappingModel()

@@ -179,8 +179,7 @@ struct OptimisedProperty {
         switch kind {
         case 2:
             known |= Self.indexed | Self.preservedInHistory
-            content = .attribute(
-                try Self.attribute(name, flags: flags, &cursor, sections: sections, use: &use))
+            content = .attribute(try Self.attribute(name, flags: flags, &cursor, sections: sections, use: &use))
         case 4:
             let mark = sections.layout.marksRelationships ? Self.indexed : 0
             guard flags & Self.indexed == mark else {

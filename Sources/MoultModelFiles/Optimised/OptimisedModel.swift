@@ -135,12 +135,8 @@ struct OptimisedModelLayout: Sendable {
         marksRelationships: Bool = false, lists: Lists = .indexesAndConstraints
     ) {
         signature = Array("momv2$\(mark)".utf8)
-        self.kinds = kinds
-        self.relationshipKind = relationshipKind
-        self.ranges = ranges
-        self.reserved = reserved
-        self.marksRelationships = marksRelationships
-        self.lists = lists
+        (self.kinds, self.relationshipKind, self.ranges) = (kinds, relationshipKind, ranges)
+        (self.reserved, self.marksRelationships, self.lists) = (reserved, marksRelationships, lists)
     }
 
     static let known: [OptimisedModelLayout] = [
@@ -149,7 +145,6 @@ struct OptimisedModelLayout: Sendable {
             lists: .absent(zeros: 1)),
         .init("[]qre9743jpo9ad3q;lj;fa38y];`0eruweijfa'etyhpa0e8hfhpaos8e", lists: .absent(zeros: 2)),
         .init("[]77y234078nf3490324nfauh7kf77y7pjfauy72-918reiaprehuhfrew"),
-        .init(
-            "srsraori55717101jhus-[6910aathnnhi86786714[-;uadmiraenv143", kinds: 5, relationshipKind: 2, ranges: 18),
+        .init("srsraori55717101jhus-[6910aathnnhi86786714[-;uadmiraenv143", kinds: 5, relationshipKind: 2, ranges: 18),
     ]
 }

@@ -134,9 +134,7 @@ private struct OptimisedModelReader {
         for _ in 0..<count {
             // The names that a fetch of the entity may ask for; each is a property's, or made from one.
             try cursor.expectEmptyLong(of: "the model")
-            for _ in 0..<(try cursor.long()) {
-                _ = try sections.entry(cursor.long(), of: sections.texts, at: cursor)
-            }
+            for _ in 0..<(try cursor.long()) { _ = try sections.entry(cursor.long(), of: sections.texts, at: cursor) }
             try cursor.expectEmptyLong(of: "the model")
         }
         guard cursor.position == sections.bytes.count else { throw cursor.refused("it continues after its end") }

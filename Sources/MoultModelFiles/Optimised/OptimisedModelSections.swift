@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// The outer form of an optimised model: its header, and the texts and data that entities and properties name by number.
 struct OptimisedModelSections {
@@ -119,9 +118,7 @@ struct OptimisedModelSections {
         cursor.position = next - 8
         try cursor.expectEnd(of: "maps", before: next)
     }
-}
 
-extension OptimisedModelSections {
     /// One of a pool, by its number.
     func entry<Entry>(_ number: Int, of pool: [Entry], at cursor: OptimisedModelCursor) throws -> Entry {
         guard pool.indices.contains(number) else {

@@ -44,14 +44,10 @@ extension EntityDescription {
 
     func write(to writer: inout MarkupWriter) throws {
         let own: [(key: String, value: String?)] = [
-            ("name", name),
-            ("representedClassName", managedObjectClassName),
-            ("isAbstract", MarkupWriter.flag(isAbstract)),
-            ("parentEntity", superentityName),
-            ("elementID", renamingIdentifier),
-            ("versionHashModifier", versionHashModifier),
-            ("syncable", isSyncable ? "YES" : "NO"),
-            ("codeGenerationType", codeGenerationType),
+            ("name", name), ("representedClassName", managedObjectClassName),
+            ("isAbstract", MarkupWriter.flag(isAbstract)), ("parentEntity", superentityName),
+            ("elementID", renamingIdentifier), ("versionHashModifier", versionHashModifier),
+            ("syncable", isSyncable ? "YES" : "NO"), ("codeGenerationType", codeGenerationType),
             ("coreSpotlightDisplayNameExpression", coreSpotlightDisplayNameExpression),
         ]
         try writer.element("entity", own) { writer in
@@ -76,9 +72,7 @@ extension ModelElement {
 }
 
 extension MarkupWriter {
-    fileprivate mutating func nameLists(
-        _ lists: [[String]], _ outer: String, _ list: String, _ item: String
-    ) throws {
+    fileprivate mutating func nameLists(_ lists: [[String]], _ outer: String, _ list: String, _ item: String) throws {
         guard !lists.isEmpty else { return }
         try element(outer, []) { writer in
             for names in lists {
@@ -96,8 +90,7 @@ extension FetchIndexDescription {
         do throws(MigrationError) {
             try self.init(reading: element, noting: &unknown)
         } catch {
-            unknown.add(
-                "index-not-read", element, "\(error.message) The index is left out.", remedy: error.remedy)
+            unknown.add("index-not-read", element, "\(error.message) The index is left out.", remedy: error.remedy)
             return nil
         }
     }

@@ -65,8 +65,7 @@ extension ManagedObjectModel {
     ) throws(MigrationError) {
         do {
             try self.init(
-                entities: try entities
-                    ?? root.children("entity").map { try EntityDescription($0, noting: &unknown) },
+                entities: try entities ?? root.children("entity").map { try EntityDescription($0, noting: &unknown) },
                 configurations: try root.children("configuration").map { try Configuration($0, noting: &unknown) },
                 // Both spellings are in public use; which one Xcode writes is not known.
                 composites: try (root.children("composite") + root.children("compositeAttribute"))
@@ -106,8 +105,7 @@ extension ManagedObjectModel {
         guard versionIdentifiers.count <= 1 else {
             throw MigrationError.modelInvalid(
                 "The model has \(versionIdentifiers.count) version identifiers; an XML model holds one.",
-                place: "userDefinedModelVersionIdentifier",
-                remedy: "Remove all but one, or keep the model as JSON.")
+                place: "userDefinedModelVersionIdentifier", remedy: "Remove all but one, or keep the model as JSON.")
         }
         let namingComposites = NamedComposites(self)
         var document = defaults.merging(documentAttributes) { $1 }

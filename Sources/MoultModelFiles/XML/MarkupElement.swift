@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// One element of an XML model with everything below it.
 struct MarkupElement: Sendable {
@@ -32,9 +31,7 @@ struct MarkupElement: Sendable {
     /// The root element of a model file.
     ///
     /// - Throws: `MigrationError` with code `modelInvalid`, line and column, for anything not well-formed.
-    static func root(
-        of bytes: [UInt8], file: String, depth: Int = depthLimit
-    ) throws(MigrationError) -> MarkupElement {
+    static func root(of bytes: [UInt8], file: String, depth: Int = depthLimit) throws(MigrationError) -> MarkupElement {
         MarkupElement(try XMLElement.root(ofModelFile: file, bytes, depth: depth))
     }
 
@@ -85,9 +82,7 @@ struct MarkupWriter {
     ) throws {
         let indentation = String(repeating: "    ", count: depth)
         text += indentation + "<" + name
-        for case (let key, let value?) in attributes {
-            text += " \(key)=\"\(try Self.escaped(value))\""
-        }
+        for case (let key, let value?) in attributes { text += " \(key)=\"\(try Self.escaped(value))\"" }
         guard let children else {
             text += "/>\n"
             return

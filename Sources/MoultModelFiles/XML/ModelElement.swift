@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// An element of a model file together with where it stands, so that every complaint can say it.
 struct ModelElement {
@@ -18,18 +17,15 @@ struct ModelElement {
 
     /// The elements of that name directly below.
     func children(_ name: String, owner: String? = nil) -> [ModelElement] {
-        node.children.filter { $0.name == name }
-            .map { ModelElement(node: $0, file: file, owner: owner ?? self.owner) }
+        node.children.filter { $0.name == name }.map { ModelElement(node: $0, file: file, owner: owner ?? self.owner) }
     }
 
     func invalid(_ message: String, remedy: String) -> MigrationError {
         .modelInvalid(message, place: place, remedy: remedy)
     }
-}
 
-// MARK: - Attributes
+    // MARK: - Attributes
 
-extension ModelElement {
     /// An empty text says as much as an absent one.
     func text(_ key: ModelKey) -> String? {
         guard let text = node[key], !text.isEmpty else { return nil }
@@ -154,8 +150,7 @@ struct UnknownMarkup {
     }
 
     mutating func add(_ code: String, _ element: ModelElement, _ message: String, remedy: String) {
-        others.append(
-            Finding(code: code, severity: .warning, place: element.place, message: message, remedy: remedy))
+        others.append(Finding(code: code, severity: .warning, place: element.place, message: message, remedy: remedy))
     }
 
     private mutating func note(_ what: String, line: Int) {

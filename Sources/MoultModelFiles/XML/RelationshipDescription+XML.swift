@@ -22,43 +22,29 @@ extension RelationshipDescription {
                 remedy: "Correct minCount or maxCount; a maxCount of 0 is no limit.")
         }
         self.init(
-            name: try element.required(.name),
-            destinationEntityName: try element.required(.destinationEntity),
-            inverseName: element.text(.inverseName),
-            isOptional: element.flag(.optional, noting: &unknown),
-            isTransient: element.flag(.transient, noting: &unknown),
-            maxCount: maxCount,
-            minCount: minCount,
-            isOrdered: element.flag(.ordered, noting: &unknown),
-            deleteRule: DeleteRule(element, noting: &unknown),
+            name: try element.required(.name), destinationEntityName: try element.required(.destinationEntity),
+            inverseName: element.text(.inverseName), isOptional: element.flag(.optional, noting: &unknown),
+            isTransient: element.flag(.transient, noting: &unknown), maxCount: maxCount, minCount: minCount,
+            isOrdered: element.flag(.ordered, noting: &unknown), deleteRule: DeleteRule(element, noting: &unknown),
             isIndexed: element.flag(.indexed, noting: &unknown),
             isIndexedBySpotlight: element.flag(.spotlightIndexingEnabled, noting: &unknown),
             isStoredInExternalRecord: element.flag(.storedInTruthFile, noting: &unknown),
             renamingIdentifier: element.text(.elementID) ?? element.text(.renamingIdentifier),
-            versionHashModifier: element.text(.versionHashModifier),
-            userInfo: element.userInfo(noting: &unknown),
+            versionHashModifier: element.text(.versionHashModifier), userInfo: element.userInfo(noting: &unknown),
             isSyncable: element.switchIfPresent(.syncable, noting: &unknown) ?? true)
     }
 
     func write(to writer: inout MarkupWriter) throws {
         let attributes: [(key: String, value: String?)] = [
-            ("name", name),
-            ("optional", MarkupWriter.flag(isOptional)),
-            ("transient", MarkupWriter.flag(isTransient)),
-            ("toMany", MarkupWriter.flag(isToMany)),
-            ("minCount", minCount == 0 ? nil : String(minCount)),
-            ("maxCount", maxCount == 0 ? nil : String(maxCount)),
-            ("deletionRule", deleteRule.name),
-            ("ordered", MarkupWriter.flag(isOrdered)),
-            ("destinationEntity", destinationEntityName),
-            ("inverseName", inverseName),
-            ("inverseEntity", inverseName == nil ? nil : destinationEntityName),
+            ("name", name), ("optional", MarkupWriter.flag(isOptional)), ("transient", MarkupWriter.flag(isTransient)),
+            ("toMany", MarkupWriter.flag(isToMany)), ("minCount", minCount == 0 ? nil : String(minCount)),
+            ("maxCount", maxCount == 0 ? nil : String(maxCount)), ("deletionRule", deleteRule.name),
+            ("ordered", MarkupWriter.flag(isOrdered)), ("destinationEntity", destinationEntityName),
+            ("inverseName", inverseName), ("inverseEntity", inverseName == nil ? nil : destinationEntityName),
             ("indexed", MarkupWriter.flag(isIndexed)),
             ("spotlightIndexingEnabled", MarkupWriter.flag(isIndexedBySpotlight)),
-            ("storedInTruthFile", MarkupWriter.flag(isStoredInExternalRecord)),
-            ("elementID", renamingIdentifier),
-            ("versionHashModifier", versionHashModifier),
-            ("syncable", isSyncable ? nil : "NO"),
+            ("storedInTruthFile", MarkupWriter.flag(isStoredInExternalRecord)), ("elementID", renamingIdentifier),
+            ("versionHashModifier", versionHashModifier), ("syncable", isSyncable ? nil : "NO"),
         ]
         guard !userInfo.isEmpty else { return try writer.element("relationship", attributes) }
         try writer.element("relationship", attributes) { try $0.userInfo(userInfo) }
@@ -93,26 +79,19 @@ extension FetchedPropertyDescription {
         unknown.inspect(element, attributes: Self.knownAttributes, children: ["userInfo", "fetchRequest"])
         let request = element.children("fetchRequest").first
         self.init(
-            name: try element.required(.name),
-            isOptional: element.flag(.optional, noting: &unknown),
-            destinationEntityName: request?.text(.entity),
-            predicate: request?.text(.predicateString),
-            options: request?.fetchRequestOptions ?? [:],
-            isTransient: element.flag(.transient, noting: &unknown),
+            name: try element.required(.name), isOptional: element.flag(.optional, noting: &unknown),
+            destinationEntityName: request?.text(.entity), predicate: request?.text(.predicateString),
+            options: request?.fetchRequestOptions ?? [:], isTransient: element.flag(.transient, noting: &unknown),
             renamingIdentifier: element.text(.elementID) ?? element.text(.renamingIdentifier),
-            versionHashModifier: element.text(.versionHashModifier),
-            userInfo: element.userInfo(noting: &unknown),
+            versionHashModifier: element.text(.versionHashModifier), userInfo: element.userInfo(noting: &unknown),
             isSyncable: element.switchIfPresent(.syncable, noting: &unknown) ?? true)
     }
 
     func write(to writer: inout MarkupWriter) throws {
         let attributes: [(key: String, value: String?)] = [
-            ("name", name),
-            ("optional", MarkupWriter.flag(isOptional)),
-            ("transient", MarkupWriter.flag(isTransient)),
-            ("elementID", renamingIdentifier),
-            ("versionHashModifier", versionHashModifier),
-            ("syncable", isSyncable ? nil : "NO"),
+            ("name", name), ("optional", MarkupWriter.flag(isOptional)),
+            ("transient", MarkupWriter.flag(isTransient)), ("elementID", renamingIdentifier),
+            ("versionHashModifier", versionHashModifier), ("syncable", isSyncable ? nil : "NO"),
         ]
         try writer.element("fetchedProperty", attributes) { writer in
             try writer.fetchRequest(Self.requestName, entity: destinationEntityName, predicate, options)

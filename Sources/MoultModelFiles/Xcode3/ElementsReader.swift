@@ -55,11 +55,9 @@ struct ElementsReader {
             report("The fetch requests of \(name) are not read.", place: name)
         }
         return EntityDescription(
-            name: name,
-            managedObjectClassName: facts["XD_PSK_entityClassName"]?.string,
+            name: name, managedObjectClassName: facts["XD_PSK_entityClassName"]?.string,
             isAbstract: facts["XD_PSK_isAbstract"]?.boolean ?? value["_isAbstract"]?.boolean ?? false,
-            superentityName: parent?["_name"]?.string,
-            attributes: attributes, relationships: relationships,
+            superentityName: parent?["_name"]?.string, attributes: attributes, relationships: relationships,
             compoundIndexes: Self.nameLists(facts["XDPMCompoundIndexes"]),
             uniquenessConstraints: Self.nameLists(facts["XDPMUniquenessConstraints"]),
             renamingIdentifier: facts["XD_PSK_elementID"]?.string,
@@ -111,8 +109,7 @@ struct ElementsReader {
         let isToMany = facts["XD_PRK_isToMany"]?.boolean ?? false
         let rule = facts["XD_PRK_deleteRule"]?.integer ?? 1
         return RelationshipDescription(
-            name: name,
-            destinationEntityName: facts["XD_PRK_destination"]?["_name"]?.string ?? "",
+            name: name, destinationEntityName: facts["XD_PRK_destination"]?["_name"]?.string ?? "",
             inverseName: facts["XD_PRK_inverseRelationship"]?["_name"]?.string,
             isOptional: facts["XD_PPSK_isOptional"]?.boolean ?? true,
             isTransient: facts["XD_PPSK_isTransient"]?.boolean ?? false,

@@ -83,19 +83,14 @@ private struct ElementsWriter {
             ("XD_PSK_elementID", builder.string(entity.renamingIdentifier)),
             ("XD_PSK_versionHashModifier", builder.string(entity.versionHashModifier)),
             ("XD_PSK_userInfo", userInfo(entity.userInfo)),
-            ("XD_PSK_fetchRequestsArray", builder.array([], isMutable: true)),
-            ("XD_PSK_classMapping", genericClass),
+            ("XD_PSK_fetchRequestsArray", builder.array([], isMutable: true)), ("XD_PSK_classMapping", genericClass),
             ("XDPMCompoundIndexes", lists(entity.compoundIndexes)),
             ("XDPMUniquenessConstraints", lists(entity.uniquenessConstraints)),
         ]
         var fields = named(entity.name, owner: package, identifiedBy: entity.name)
         fields["_isAbstract"] = .boolean(entity.isAbstract)
-        fields.merge(
-            bucket("OwnedAttributes", builder.dictionary(properties, isMutable: true), "ordered")
-        ) { $1 }
-        fields.merge(
-            bucket("Generalizations", builder.array(parents, isMutable: true), "ordered", "duplicates")
-        ) { $1 }
+        fields.merge(bucket("OwnedAttributes", builder.dictionary(properties, isMutable: true), "ordered")) { $1 }
+        fields.merge(bucket("Generalizations", builder.array(parents, isMutable: true), "ordered", "duplicates")) { $1 }
         fields.merge(stereotypes([("XD_PStereotype", facts)], of: this)) { $1 }
         let children = model.subentities(of: entity).compactMap { generalizations[$0.name] }
         if !children.isEmpty {
@@ -132,8 +127,7 @@ private struct ElementsWriter {
         let inverse = owner.map { "\($0.name).\(relationship.inverseName ?? "")" } ?? ""
         let facts: Facts = [
             ("XD_PRK_destination", reference(relationship.destinationEntityName)),
-            ("XD_PRK_inverseRelationship", reference(inverse)),
-            ("XD_PRK_isToMany", flag(relationship.isToMany)),
+            ("XD_PRK_inverseRelationship", reference(inverse)), ("XD_PRK_isToMany", flag(relationship.isToMany)),
             ("XD_PRK_minCount", number(relationship.minCount)), ("XD_PRK_maxCount", number(relationship.maxCount)),
             ("XD_PRK_ordered", flag(relationship.isOrdered)),
             ("XD_PRK_deleteRule", number(relationship.deleteRule.rawValue)),
@@ -157,16 +151,13 @@ private struct ElementsWriter {
         ]
         let fields = slot(property.name, owner: reference(entity.name), Self.null, identifiedBy: path)
             .merging(stereotypes([("XD_PPropStereotype", facts), own], of: reference(path))) { $1 }
-        builder.fill(
-            reference(path), classes: [className, "XDPMProperty", "XDUMLPropertyImp"] + Self.element, fields)
+        builder.fill(reference(path), classes: [className, "XDPMProperty", "XDUMLPropertyImp"] + Self.element, fields)
     }
 
     // MARK: Elements
 
     /// The named groups of named values in which most of what an element says stands.
-    private mutating func stereotypes(
-        _ groups: [(name: String, facts: Facts)], of owner: PropertyList
-    ) -> Fields {
+    private mutating func stereotypes(_ groups: [(name: String, facts: Facts)], of owner: PropertyList) -> Fields {
         var entries: [(key: String, value: PropertyList)] = []
         for group in groups {
             let this = builder.reserve()

@@ -274,7 +274,7 @@ package enum MergePolicy: Sendable, Hashable, CaseIterable {
 }
 
 /// A save met objects that the store holds otherwise, and the policy is to say so: nothing was written.
-package struct MergeConflictError: Error, Sendable {
+package struct MergeConflictError: Error, Sendable, CustomStringConvertible {
     package let conflicts: [Conflict]
 
     /// One object that cannot be saved, both versions side by side.
@@ -301,9 +301,7 @@ package struct MergeConflictError: Error, Sendable {
         conflicts.contains { !$0.constraint.isEmpty }
             ? ("NSManagedObjectConstraintMergeError", 133021) : ("NSManagedObjectMergeError", 133020)
     }
-}
 
-extension MergeConflictError: CustomStringConvertible {
     package var description: String {
         let sentences = conflicts.map(\.description).joined(separator: " ")
         let code = "\(sentences) (\(coreData.constant) \(coreData.number))"

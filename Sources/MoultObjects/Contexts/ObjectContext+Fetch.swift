@@ -212,9 +212,7 @@ extension ObjectContext {
         }
         guard !waiting.isEmpty else { return }
         let lists = try source.destinations(of: name, owners: waiting.map(\.identity))
-        for object in waiting {
-            object.fillList(at: try object.kind.position(of: name), lists[object.identity] ?? [])
-        }
+        for object in waiting { object.fillList(at: try object.kind.position(of: name), lists[object.identity] ?? []) }
     }
 
     /// Reads derived attributes again, of an object and of the others that were saved with it.

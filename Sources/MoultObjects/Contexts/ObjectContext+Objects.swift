@@ -197,9 +197,7 @@ extension ObjectContext {
         try object.fire()
         return object
     }
-}
 
-extension ObjectContext {
     /// Gives new objects the identities that they will be saved under.
     package func obtainPermanentIDs(for objects: [Object]) throws {
         try lock.withLock {

@@ -110,9 +110,7 @@ extension ObjectContext {
 
     private func take(_ saved: SavedChanges) throws {
         for id in saved.updated.union(saved.inserted) {
-            guard let object = registry[id]?.object, !(settings.keepsConflicts && object.isPending) else {
-                continue
-            }
+            guard let object = registry[id]?.object, !(settings.keepsConflicts && object.isPending) else { continue }
             object.discardPartialValues()
             guard !object.state.contains(.fault) else { continue }
             if object.state.contains(.deleted) {

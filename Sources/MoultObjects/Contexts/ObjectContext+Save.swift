@@ -256,9 +256,7 @@ extension ObjectContext {
 
 extension Object {
     /// Whether the next save has to look at it.
-    var isPending: Bool {
-        !state.contains(.detached) && !state.isDisjoint(with: [.inserted, .updated, .deleted])
-    }
+    var isPending: Bool { !state.contains(.detached) && !state.isDisjoint(with: [.inserted, .updated, .deleted]) }
 
     /// The values that a save writes of a new object. A list that the other end keeps is written there.
     fileprivate var insertedValues: [ObjectValue?] {
@@ -284,9 +282,7 @@ package struct SavedChanges: Sendable, Hashable {
     package var transactions: [UUID: Int64] = [:]
 
     package init(inserted: Set<ObjectID> = [], updated: Set<ObjectID> = [], deleted: Set<ObjectID> = []) {
-        self.inserted = inserted
-        self.updated = updated
-        self.deleted = deleted
+        (self.inserted, self.updated, self.deleted) = (inserted, updated, deleted)
     }
 
     package var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }

@@ -36,14 +36,10 @@ package final class ObjectContext: @unchecked Sendable {
     /// policy; it is called with both before the new one goes.
     package var upserting: ((_ new: Object, _ kept: Object) -> Void)?
     /// Set while changes can be taken back.
-    var recorder: ChangeRecorder? {
-        didSet { for kind in kinds.values { kind.recorder = recorder } }
-    }
+    var recorder: ChangeRecorder? { didSet { for kind in kinds.values { kind.recorder = recorder } } }
     /// Whether the context keeps what each object held before its first change of an event: of the time between two
     /// calls of ``endEvent()``.
-    package var tracksEvents = false {
-        didSet { for kind in kinds.values { kind.tracksEvents = tracksEvents } }
-    }
+    package var tracksEvents = false { didSet { for kind in kinds.values { kind.tracksEvents = tracksEvents } } }
     var origins: [ObjectIdentifier: EventOrigin] = [:]
     private(set) var kinds: [String: ObjectKind] = [:]
     private var lastKind: ObjectKind?

@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultModel
-import MoultStore
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -150,8 +149,7 @@ extension MigrationError {
         MigrationError(
             .storeAhead,
             "The store was closed here, because this process has opened it with another version of the model.",
-            place: store.path,
-            remedy: "Use the container that was made last, and fetch the objects again.")
+            place: store.path, remedy: "Use the container that was made last, and fetch the objects again.")
     }
 }
 
@@ -184,9 +182,7 @@ extension ObjectCoordinator: ObjectSource {
         return try stores.flatMap { try $0.fetchSnapshots(fetch) }
     }
 
-    func count(_ fetch: ObjectFetch) throws -> Int {
-        try storesToFetch(fetch).reduce(0) { $0 + (try $1.count(fetch)) }
-    }
+    func count(_ fetch: ObjectFetch) throws -> Int { try storesToFetch(fetch).reduce(0) { $0 + (try $1.count(fetch)) } }
 
     /// Dictionary results, of what is saved only.
     func fetchRows(_ fetch: ObjectFetch) throws -> [[String: ExpressionValue]] {

@@ -103,9 +103,7 @@ private struct SortOrder {
         Keyed(id: id, keys: try paths.map { try $0.value(for: .object(id), variables: [:], in: values) })
     }
 
-    func sorted(_ ids: [ObjectID]) throws -> [ObjectID] {
-        try ids.map(keyed).sorted { precedes($0, $1) }.map(\.id)
-    }
+    func sorted(_ ids: [ObjectID]) throws -> [ObjectID] { try ids.map(keyed).sorted { precedes($0, $1) }.map(\.id) }
 
     /// Returns the index at which an identity is to be inserted into a list that is in order.
     func place(of id: ObjectID, in ids: [ObjectID]) throws -> Int {

@@ -93,8 +93,7 @@ extension Object {
         case (.undefined, _): return value
         default:
             throw wrongType(
-                kind.shape.properties[position].name,
-                "It is of type \(type.name) and cannot hold \(value.kindPhrase).")
+                kind.shape.properties[position].name, "It is of type \(type.name) and cannot hold \(value.kindPhrase).")
         }
     }
 
@@ -129,9 +128,7 @@ extension Object {
             kind.context?.changed.append(self)
         }
     }
-}
 
-extension Object {
     /// The destination of a to-one relationship, a fault until a value of it is asked for.
     package func toOne(_ name: String) throws -> Object? {
         try kind.lock.withLock {

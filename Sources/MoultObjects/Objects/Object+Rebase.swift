@@ -145,9 +145,7 @@ struct ListMerge {
     var changedThere: Set<ObjectID> { base.symmetricDifference(theirs) }
 
     /// Whether all that the other side has changed was changed here too, as by the other ends of the relationship.
-    var isUnchangedThere: Bool {
-        !isReordered(theirs) && changedThere.isSubset(of: base.symmetricDifference(ours))
-    }
+    var isUnchangedThere: Bool { !isReordered(theirs) && changedThere.isSubset(of: base.symmetricDifference(ours)) }
 
     /// Whether what a side left stands in another order than before.
     func isReordered(_ side: [ObjectID]) -> Bool {

@@ -181,8 +181,7 @@ struct ValidationRules: Sendable {
                     checks.append(
                         (
                             position,
-                            .count(
-                                relationship.minCount, relationship.maxCount, mayBeEmpty: relationship.mayBeEmpty)
+                            .count(relationship.minCount, relationship.maxCount, mayBeEmpty: relationship.mayBeEmpty)
                         ))
                 } else if !relationship.isOptional {
                     checks.append((position, .required))

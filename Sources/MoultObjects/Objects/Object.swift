@@ -68,9 +68,7 @@ package final class Object {
         guard !state.contains(.detached) else { return }
         kind.lock.withLock { kind.deadObjects += 1 }
     }
-}
 
-extension Object {
     /// Returns the object of the public API, which `make` makes where nobody holds one.
     package func publicObject(making make: () -> AnyObject) -> AnyObject {
         kind.lock.withLock {

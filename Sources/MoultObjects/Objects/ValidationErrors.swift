@@ -68,8 +68,7 @@ extension ValidationErrors.Rule {
 extension ValidationErrors: CustomStringConvertible {
     package var description: String {
         let list = violations.map { "\($0.id): \($0.message) (\($0.rule.coreData.constant) \($0.rule.rawValue))" }
-        return violations.count == 1
-            ? list[0] : "\(violations.count) rules are broken: \(list.joined(separator: " "))"
+        return violations.count == 1 ? list[0] : "\(violations.count) rules are broken: \(list.joined(separator: " "))"
     }
 }
 

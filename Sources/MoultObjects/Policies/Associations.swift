@@ -1,6 +1,4 @@
-import MoultModel
 import MoultSQLite
-import MoultStore
 
 /// The destination objects that source objects have become, by entity mapping.
 ///
@@ -44,8 +42,7 @@ final class Associations {
 
     /// Keeps what has become of a source object that is not simply one object of the same key; nothing for none.
     func keep(_ entries: [Entry], mapping: Int, source: Int64) throws {
-        let statement = try prepared(
-            &add, "INSERT OR REPLACE INTO temp.moult_associations VALUES (?, ?, ?, ?, ?, ?)")
+        let statement = try prepared(&add, "INSERT OR REPLACE INTO temp.moult_associations VALUES (?, ?, ?, ?, ?, ?)")
         counts[mapping, default: 0] += 1
         try statement.bind(Int64(mapping), at: 1)
         try statement.bind(source, at: 2)

@@ -66,11 +66,9 @@ public final class DestinationObject {
     /// The identity that the object has in the new store; its key is settled when the object is made.
     public var objectID: ObjectID { manager.destinationID(entityName, key) }
     var reference: ObjectReference { ObjectReference(entityName: entity.name, primaryKey: key) }
-}
 
-// MARK: - Attributes
+    // MARK: - Attributes
 
-extension DestinationObject {
     /// The value of an attribute; nil for none.
     public subscript(name: String) -> AttributeValue? {
         get {
@@ -96,11 +94,9 @@ extension DestinationObject {
         if case .attribute(let value)? = loaded()?.values[position] { return value }
         return nil
     }
-}
 
-// MARK: - Relationships
+    // MARK: - Relationships
 
-extension DestinationObject {
     /// Leads a to-one relationship to an object of any entity that it may lead to, or to none.
     public func setObject(_ object: DestinationObject?, for relationship: String) {
         guard let position = self.relationship(relationship, isToMany: false) else { return }
@@ -168,11 +164,9 @@ extension DestinationObject {
         }
         return position
     }
-}
 
-// MARK: - Changes
+    // MARK: - Changes
 
-extension DestinationObject {
     private func position(of name: String) -> Int? {
         if let position = shape.position(of: name) { return position }
         manager.note("\(entityName) has no property \(name) in the new version.", self, property: name)

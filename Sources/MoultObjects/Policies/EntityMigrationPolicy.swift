@@ -93,12 +93,6 @@ public struct InstanceCounts: Sendable, Hashable {
     /// The links that no object could take, by the relationship of the source, where no code has read them.
     package internal(set) var lostLinks: [String: Int64] = [:]
 
-    init(mapping: String, policy: String, entityName: String?) {
-        self.mapping = mapping
-        self.policy = policy
-        self.entityName = entityName
-    }
-
     mutating func count(_ what: String) {
         guard notes[what] != nil || notes.count < 100 else { return }
         notes[what, default: 0] += 1
@@ -124,18 +118,9 @@ struct PolicyFault: Error {
     var isOfRoom = false
     /// An error that ends the migration as it is.
     var final: MigrationError?
+}
 
-    init(
-        message: String, entityName: String? = nil, key: Int64? = nil, property: String? = nil,
-        isData: Bool = false
-    ) {
-        self.message = message
-        self.entityName = entityName
-        self.key = key
-        self.property = property
-        self.isData = isData
-    }
-
+extension PolicyFault {
     init(_ error: any Error, _ reference: ObjectReference?) {
         if let fault = error as? PolicyFault {
             self = fault

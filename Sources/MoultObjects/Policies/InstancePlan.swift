@@ -54,9 +54,7 @@ final class InstancePlan {
     }
 
     private init(_ steps: [Step], missing: [Int], to entity: DestinationEntity, from reader: InstanceReader?) {
-        self.steps = steps
-        self.missing = missing
-        self.reader = reader
+        (self.steps, self.missing, self.reader) = (steps, missing, reader)
         row = reader?.row
         var stepOfPosition = [Int?](repeating: nil, count: entity.attributes.count)
         var copies: [Copy] = []
@@ -65,9 +63,7 @@ final class InstancePlan {
             stepOfPosition[step.position] = index
             if let copy = Copy(step, entity.inserter) { copies.append(copy) } else { written.append(step) }
         }
-        self.stepOfPosition = stepOfPosition
-        self.copies = copies
-        self.written = written
+        (self.stepOfPosition, self.copies, self.written) = (stepOfPosition, copies, written)
     }
 
     /// The defaults of an entity's attributes, and nothing else.
@@ -99,8 +95,7 @@ final class InstancePlan {
             let name = entity.columns.shape.properties[position].name
             if let value = Self.value(of: name, attribute, mapping, reader, expressions) {
                 let isConstant = if case .constant = value { true } else { false }
-                steps.append(
-                    Step(position: position, value: value, isChecked: !attribute.isOptional && !isConstant))
+                steps.append(Step(position: position, value: value, isChecked: !attribute.isOptional && !isConstant))
             } else if !attribute.isOptional {
                 missing.append(position)
             }
@@ -167,8 +162,7 @@ extension InstancePlan {
                 let place = toOne.order.flatMap { order in
                     reader.flatMap { $0.row.isNull(order) ? nil : $0.row.integer(order) }
                 }
-                try inserter.set(
-                    key: destination.key, number: destination.number, place: place, at: step.position)
+                try inserter.set(key: destination.key, number: destination.number, place: place, at: step.position)
             case .decoded, .expression, .call:
                 if let value = try value(of: step) {
                     try inserter.set(value, at: step.position)

@@ -48,11 +48,9 @@ extension MigrationManager {
         }
         if !isKnown { associated.append((mapping.position, source, destination)) }
     }
-}
 
-// MARK: - The end of a call
+    // MARK: - The end of a call
 
-extension MigrationManager {
     /// Writes what a policy has made of a source object, and counts what became of it.
     func finish(_ source: SourceObject, _ mapping: RunningMapping) throws {
         var isPutAside = false
@@ -113,8 +111,7 @@ extension MigrationManager {
         case .merged(let survivor)?:
             try refuse(own.map(\.destination).filter { $0 !== survivor }, source, "merged")
             mapping.counts.merged += 1
-            try associations.keep(
-                [entry(survivor, isMerged: true)], mapping: mapping.position, source: source.key)
+            try associations.keep([entry(survivor, isMerged: true)], mapping: mapping.position, source: source.key)
         }
     }
 
@@ -159,8 +156,7 @@ extension MigrationManager {
         var fault = PolicyFault(
             message: "Nothing was made from the object, and no outcome was set.", entityName: source.entityName,
             key: source.key)
-        fault.remedy =
-            "Call super, associate an object with it, or set its outcome to dropped, merged or quarantined."
+        fault.remedy = "Call super, associate an object with it, or set its outcome to dropped, merged or quarantined."
         return fault
     }
 
@@ -169,11 +165,9 @@ extension MigrationManager {
         quarantineWriter = writer
         try writer.add([source.objectID], of: sources.store, reason: reason, by: mapping.policyName)
     }
-}
 
-// MARK: - Writing
+    // MARK: - Writing
 
-extension MigrationManager {
     /// Inserts the rows of new objects.
     func writeCreated(_ mapping: RunningMapping?) throws {
         guard !created.isEmpty else { return }
@@ -242,8 +236,7 @@ extension MigrationManager {
             // Of two changes of a property, the last.
             let values = Dictionary(object.changes.map { ($0.position, value($0.value)) }) { $1 }
                 .map { (position: $0, value: $1) }.sorted { $0.position < $1.position }
-            changes.updated.append(
-                ObjectChanges.Update(id: object.objectID, version: nil, values: .positioned(values)))
+            changes.updated.append(ObjectChanges.Update(id: object.objectID, version: nil, values: .positioned(values)))
         }
         do {
             _ = try destinationStore.save(changes)
@@ -268,9 +261,7 @@ extension MigrationManager {
                 """)
             foreignRows = try connection.prepare("INSERT OR IGNORE INTO temp.moult_policy_rows VALUES (?, ?, ?)")
         }
-        try foreignRows?.run([
-            .integer(object.entity.columns.number), .integer(object.key), .integer(isMade ? 1 : 0),
-        ])
+        try foreignRows?.run([.integer(object.entity.columns.number), .integer(object.key), .integer(isMade ? 1 : 0)])
     }
 
     private func value(_ value: DestinationObject.Change.Value) -> ObjectValue {

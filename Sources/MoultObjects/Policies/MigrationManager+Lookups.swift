@@ -96,11 +96,9 @@ extension MigrationManager {
         defer { statement.reset() }
         return try statement.step()
     }
-}
 
-// MARK: - Looking for objects
+    // MARK: - Looking for objects
 
-extension MigrationManager {
     /// The objects of the old version that fulfil a condition, by their keys; those of sub-entities among them.
     ///
     /// - Parameters:

@@ -76,8 +76,7 @@ public final class MigrationManager {
         destinationStore = destination
         self.connection = connection
         self.mappings = mappings
-        positions = Dictionary(
-            mappings.map { ($0.mapping.name, $0.position) }, uniquingKeysWith: { first, _ in first })
+        positions = Dictionary(mappings.map { ($0.mapping.name, $0.position) }, uniquingKeysWith: { first, _ in first })
         associations = try Associations(connection)
         links = try SetLinks(connection)
         entityNames = Dictionary(
@@ -104,11 +103,9 @@ public final class MigrationManager {
     public func wait<Result>(for work: sending @escaping () async throws -> sending Result) throws -> sending Result {
         try BlockingTask.run(work)
     }
-}
 
-// MARK: - Objects
+    // MARK: - Objects
 
-extension MigrationManager {
     /// Makes an object of the new version (`insertNewObject(forEntityName:into:)`), with the default values of its
     /// entity. It becomes of no source object until it is associated with one; then it gets what the mapping's
     /// relationships say, but for those that the policy has set.
@@ -186,19 +183,11 @@ extension MigrationManager {
             remedy: "Use one of: \(mappings.map(\.mapping.name).filter { !$0.isEmpty }.joined(separator: ", ")).")
     }
 
-    func sourceID(_ entityName: String, _ key: Int64) -> ObjectID { sources.id(entityName, key) }
+    func destinationID(_ entityName: String, _ key: Int64) -> ObjectID { destinationStore.id(entityName, key: key) }
 
-    func destinationID(_ entityName: String, _ key: Int64) -> ObjectID {
-        destinationStore.id(entityName, key: key)
-    }
-}
+    // MARK: - Faults
 
-// MARK: - Faults
-
-extension MigrationManager {
-    func note(
-        _ message: String, _ object: SourceObject, property: String?, isData: Bool = false
-    ) {
+    func note(_ message: String, _ object: SourceObject, property: String?, isData: Bool = false) {
         guard fault == nil else { return }
         fault = PolicyFault(
             message: message, entityName: object.entityName, key: object.key, property: property, isData: isData)
@@ -206,8 +195,7 @@ extension MigrationManager {
 
     func note(_ message: String, _ object: DestinationObject, property: String?) {
         guard fault == nil else { return }
-        fault = PolicyFault(
-            message: message, entityName: object.entityName, key: object.key, property: property)
+        fault = PolicyFault(message: message, entityName: object.entityName, key: object.key, property: property)
     }
 
     func note(_ error: any Error, _ reference: ObjectReference?) {
@@ -236,9 +224,7 @@ extension MigrationManager {
         if isPutAside, noted.isData { return }
         throw noted
     }
-}
 
-extension MigrationManager {
     /// Counts something that the policy has done by itself, such as `count("avatar dropped")`: the migration's report
     /// says how often, so that nothing leaves silently.
     public func count(_ what: String) { current?.counts.count(what) }

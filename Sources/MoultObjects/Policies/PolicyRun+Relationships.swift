@@ -137,18 +137,9 @@ extension MigrationManager {
                 destinationModel.isKind(to, of: new.destinationEntityName)
             else { continue }
             guard found[from] == nil, mapping.keepsKeys, mapping.policy != nil || mapping.mapping.predicate == nil
-            else {
-                return nil
-            }
+            else { return nil }
             found[from] = (to, number)
         }
         return found
-    }
-}
-
-extension ManagedObjectModel {
-    func isKind(_ name: String, of ancestor: String) -> Bool {
-        guard let entity = entity(name), let other = self.entity(ancestor) else { return false }
-        return isKind(entity, of: other)
     }
 }

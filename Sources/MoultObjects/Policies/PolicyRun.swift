@@ -27,11 +27,7 @@ package struct PolicyRun {
         external: ExternalStorage, batchSize: Int = 1_000, on system: any System = POSIXSystem(),
         progress: @escaping (_ done: Int64, _ sentence: String) -> Bool = { _, _ in true }
     ) {
-        self.mapping = mapping
-        self.from = from
-        self.to = to
-        self.registry = registry
-        self.external = external
+        (self.mapping, self.from, self.to, self.registry, self.external) = (mapping, from, to, registry, external)
         self.batchSize = max(batchSize, 1)
         self.system = system
         self.progress = progress
@@ -56,8 +52,7 @@ package struct PolicyRun {
         let old = try ObjectStore(
             over: reading, model: from, external: external, isReadOnly: true, keepsHistory: false, on: system)
         return try connection.withoutAppTriggers {
-            let new = try ObjectStore(
-                over: connection, model: to, external: external, keepsHistory: false, on: system)
+            let new = try ObjectStore(over: connection, model: to, external: external, keepsHistory: false, on: system)
             return try new.writing {
                 let manager = try MigrationManager(
                     self, source: old, destination: new, connection: connection,
@@ -176,9 +171,7 @@ package struct PolicyRun {
             if let highest { try entity.inserter.claim(highest) }
         }
     }
-}
 
-extension PolicyRun {
     /// The first pass over one entity mapping: what becomes of each source object, in batches by key.
     func makeInstances(_ mapping: RunningMapping, _ manager: MigrationManager) throws {
         try call(mapping, manager) { policy, written in try policy.begin(written, with: manager) }
@@ -250,11 +243,9 @@ extension PolicyRun {
     static let cancelled = MigrationError(
         .cancelled, "The migration was cancelled while policies ran. The store is unchanged.",
         remedy: "Run the command again when you want it done.")
-}
 
-// MARK: - What a mapping's expressions say
+    // MARK: - What a mapping's expressions say
 
-extension PolicyRun {
     /// Looks up everything that the mapping's rows need, once.
     private func prepare(_ mapping: RunningMapping, from name: String, _ manager: MigrationManager) throws {
         var expressions: [Expression] = []

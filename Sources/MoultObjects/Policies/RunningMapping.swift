@@ -1,6 +1,5 @@
 import MoultModel
 import MoultPlan
-import MoultStore
 
 /// One entity mapping of a run, with the policy that makes its objects where it has one.
 final class RunningMapping {
@@ -38,11 +37,8 @@ final class RunningMapping {
         _ mapping: ResolvedEntityMapping, at position: Int, policy: EntityMigrationPolicy?, destinationNumber: Int64?,
         keepsKeys: Bool
     ) {
-        self.position = position
-        self.mapping = mapping
-        self.policy = policy
-        self.destinationNumber = destinationNumber
-        self.keepsKeys = keepsKeys
+        (self.position, self.mapping, self.policy) = (position, mapping, policy)
+        (self.destinationNumber, self.keepsKeys) = (destinationNumber, keepsKeys)
         entityMapping =
             mapping.written
             ?? EntityMapping(
@@ -105,9 +101,7 @@ struct MappedLink {
         inverseName = description.inverseName
         entity = try manager.entity(to)
         guard let position = entity.columns.shape.position(of: name) else { return nil }
-        self.name = name
-        self.position = position
-        self.mapping = mapping
+        (self.name, self.position, self.mapping) = (name, position, mapping)
         isToMany = description.isToMany
         isOrdered = description.isToMany && description.isOrdered
         let destinationEntityName = description.destinationEntityName
@@ -160,9 +154,7 @@ struct MappedLink {
             return other.isToMany && new.isToMany && target.policy == nil
         }
     }
-}
 
-extension MappedLink {
     /// The place of the relationship in an object that a policy may have made of another entity; nil if that does not
     /// have it.
     func position(in object: DestinationObject) -> Int? {

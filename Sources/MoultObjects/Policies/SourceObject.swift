@@ -51,12 +51,10 @@ public final class SourceObject {
     /// The object's own entity, by its name in the old version.
     public var entityName: String { entity.shape.entity.name }
     /// The identity that the object has in the store as it was.
-    public var objectID: ObjectID { manager.sourceID(entityName, key) }
-}
+    public var objectID: ObjectID { manager.sources.id(entityName, key) }
 
-// MARK: - Attributes
+    // MARK: - Attributes
 
-extension SourceObject {
     /// The value of an attribute; nil if it has none.
     public subscript(name: String) -> AttributeValue? {
         guard let position = position(of: name) else { return nil }
@@ -135,11 +133,9 @@ extension SourceObject {
         manager.note("\(name) was read as \(wanted); it is \(value.kindPhrase).", self, property: name)
         return nil
     }
-}
 
-// MARK: - Relationships
+    // MARK: - Relationships
 
-extension SourceObject {
     /// The destination of a to-one relationship; nil if it has none.
     public func object(_ relationship: String) -> SourceObject? { objects(relationship).first }
 
@@ -157,11 +153,9 @@ extension SourceObject {
             try manager.sources.destinations(of: relationship, self, isInBatch: reader != nil && !hasLeftReader)
         } ?? []
     }
-}
 
-// MARK: - Values
+    // MARK: - Values
 
-extension SourceObject {
     private func position(of name: String) -> Int? {
         if let position = shape.position(of: name) { return position }
         manager.note("\(entityName) has no property \(name) in the source's version.", self, property: name)
@@ -236,9 +230,7 @@ final class SourceObjects {
         destinations = [:]
     }
 
-    func id(_ entityName: String, _ key: Int64) -> ObjectID {
-        store.id(entityName, key: key)
-    }
+    func id(_ entityName: String, _ key: Int64) -> ObjectID { store.id(entityName, key: key) }
 
     /// Nil for an object that the store does not have.
     func snapshot(_ entityName: String, _ key: Int64) throws -> ObjectSnapshot? {

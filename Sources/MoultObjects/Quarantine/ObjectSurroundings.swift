@@ -18,9 +18,7 @@ struct ObjectSurroundings: Sendable, Hashable {
         /// In the owner's ordered list.
         var place: Int64?
     }
-}
 
-extension ObjectSurroundings {
     /// The surroundings of objects of one entity, by key.
     static func all(of ids: [ObjectID], entity: EntityDescription, in store: ObjectStore, _ connection: Connection)
         throws -> [Int64: ObjectSurroundings]

@@ -42,9 +42,7 @@ package final class QuarantineRestorer {
 
     /// - Parameter checkpoint: called for each object; it throws where the run is cancelled.
     package init(_ store: ObjectStore, _ connection: Connection, checkpoint: @escaping () throws -> Void = {}) throws {
-        self.store = store
-        self.connection = connection
-        self.checkpoint = checkpoint
+        (self.store, self.connection, self.checkpoint) = (store, connection, checkpoint)
         ledger = try RuleLedger(store, connection)
         try connection.execute("CREATE TEMP TABLE IF NOT EXISTS moult_restored (entry INTEGER PRIMARY KEY)")
     }
@@ -107,15 +105,12 @@ package final class QuarantineRestorer {
         guard try connection.integer(isThere) == 1 else { return }
         try connection.forEachRow("SELECT entry FROM temp.moult_restored ORDER BY entry") { try body($0.integer(0)) }
     }
-}
 
-// MARK: - The first pass
+    // MARK: - The first pass
 
-extension QuarantineRestorer {
     private func insert(_ entry: Int64, _ object: QuarantinedObject) throws {
         let old = OldIdentity(object.entity, object.key)
-        var candidate = Candidate(
-            entry: entry, old: old, id: store.id(object.entity, key: object.key))
+        var candidate = Candidate(entry: entry, old: old, id: store.id(object.entity, key: object.key))
         do {
             // Taken out twice, with a rollback in between: what it held last counts.
             if let earlier = places[old] {
@@ -172,9 +167,7 @@ extension QuarantineRestorer {
 
     /// Sets the default value of an attribute that the version has and the object had not. Refuses an object that lacks
     /// a required value.
-    private func complete(
-        _ value: inout ObjectValue?, _ property: EntityShape.Property, isNew: Bool
-    ) throws {
+    private func complete(_ value: inout ObjectValue?, _ property: EntityShape.Property, isNew: Bool) throws {
         guard case .attribute(let name, let attribute) = property, attribute.isStored, attribute.derivation == nil
         else { return }
         if isNew, value == nil, let substitute = attribute.defaultValue { value = .attribute(substitute) }

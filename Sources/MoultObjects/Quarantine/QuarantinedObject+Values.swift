@@ -16,8 +16,7 @@ extension QuarantinedObject {
         try (document().members ?? []).filter { $0.key != JSONValue.incomingKey }.map { member in
             if member.value["stored"]?.string != nil {
                 throw MigrationError(
-                    .dataConflict, "its \(member.key) cannot be read by the model",
-                    place: "\(entity).\(member.key)",
+                    .dataConflict, "its \(member.key) cannot be read by the model", place: "\(entity).\(member.key)",
                     remedy: "Insert the object with the app; \(.showQuarantine) prints its values.")
             }
             guard let value = ObjectDocumentValue(member.value) else {
@@ -28,9 +27,7 @@ extension QuarantinedObject {
             return (member.key, value)
         }
     }
-}
 
-extension QuarantinedObject {
     private func document() throws -> JSONValue {
         try JSONValue(parsing: Array(object.utf8), place: "\(entity) \(key) in the quarantine", code: .metadataInvalid)
     }

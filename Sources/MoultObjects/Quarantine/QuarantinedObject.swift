@@ -9,15 +9,11 @@ package struct QuarantinedObject: Sendable, Hashable {
     package var reason: String
     /// The rule or policy that sent it.
     package var origin: String
-    /// One JSON document: ``Swift/JSONValue/init(quarantining:_:unreadable:)``.
+    /// One JSON document: ``Swift/JSONValue/init(quarantining:_:unreadable:_:)``.
     package var object: String
 
     package init(entity: String, key: Int64, reason: String, origin: String, object: String) {
-        self.entity = entity
-        self.key = key
-        self.reason = reason
-        self.origin = origin
-        self.object = object
+        (self.entity, self.key, self.reason, self.origin, self.object) = (entity, key, reason, origin, object)
     }
 }
 
@@ -32,10 +28,6 @@ extension JSONValue {
     ///   - shape: of the object's own entity.
     ///   - values: one for each property of the shape; nil leaves it out.
     ///   - unreadable: by property, the SQL literal of what the model cannot read.
-    package init(quarantining shape: EntityShape, _ values: [ObjectValue?], unreadable: [String: String] = [:]) {
-        self.init(quarantining: shape, values, unreadable: unreadable, .init())
-    }
-
     init(
         quarantining shape: EntityShape, _ values: [ObjectValue?], unreadable: [String: String],
         _ surroundings: ObjectSurroundings
@@ -147,7 +139,7 @@ package final class QuarantineWriter {
     ///   - entity: the object's own entity.
     ///   - key: its `Z_PK`.
     ///   - reason: one sentence for people.
-    ///   - values: the whole object: ``Swift/JSONValue/init(quarantining:_:unreadable:)`` makes it.
+    ///   - values: the whole object: ``Swift/JSONValue/init(quarantining:_:unreadable:_:)`` makes it.
     ///   - origin: the rule or policy that sent it.
     package func add(entity: String, key: Int64, reason: String, values: JSONValue, by origin: String) throws {
         try insert.run([.text(entity), .integer(key), .text(reason), .text(origin), .text(values.compact)])

@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultModel
-import MoultSQLite
 import MoultStore
 
 #if canImport(FoundationEssentials)
@@ -33,16 +32,13 @@ package struct FetchLowering {
                 .usage, "The store contains no objects of \(fetch.entityName).", place: fetch.entityName,
                 remedy: "Use one of: \(layout.model.entities.map(\.name).joined(separator: ", ")).")
         }
-        self.fetch = fetch
-        self.entity = entity
-        self.layout = layout
+        (self.fetch, self.entity, self.layout) = (fetch, entity, layout)
         let aliases = AliasCounter()
         let alias = aliases.make()
         scope = QueryScope("\(name: table.name) AS \(name: alias)", link: nil, aliases: aliases)
         format = FormatLowering(
             layout: layout, store: store, aliases: aliases, evaluated: RowReference(scope, entity, alias: alias),
-            variables: fetch.variables.mapValues(Lowered.constant), now: now,
-            format: fetch.predicate?.format ?? "")
+            variables: fetch.variables.mapValues(Lowered.constant), now: now, format: fetch.predicate?.format ?? "")
         condition = try fetch.predicate.map(format.lower)?.sql
     }
 

@@ -32,9 +32,7 @@ package struct ObjectFetch: Sendable {
     package var having: Predicate?
 
     package init(entityName: String, predicate: Predicate? = nil, sort: [SortTerm] = []) {
-        self.entityName = entityName
-        self.predicate = predicate
-        self.sort = sort
+        (self.entityName, self.predicate, self.sort) = (entityName, predicate, sort)
     }
 
     /// `NSSortDescriptor`
@@ -46,9 +44,7 @@ package struct ObjectFetch: Sendable {
         package var options: Predicate.Options
 
         package init(_ keyPath: String, isAscending: Bool = true, options: Predicate.Options = []) {
-            self.keyPath = keyPath
-            self.isAscending = isAscending
-            self.options = options
+            (self.keyPath, self.isAscending, self.options) = (keyPath, isAscending, options)
         }
     }
 
@@ -145,10 +141,8 @@ extension ObjectStore {
         return reader
     }
 
-    private var now: Double { system.now.sinceReferenceDate }
-
     func lowered(_ fetch: ObjectFetch) throws -> FetchLowering {
-        try FetchLowering(fetch, layout: layout, store: identifier, now: now)
+        try FetchLowering(fetch, layout: layout, store: identifier, now: system.now.sinceReferenceDate)
     }
 
     private func forEachRow(_ sql: SQLText, isCached: Bool = false, _ body: (Statement) throws -> Void) throws {

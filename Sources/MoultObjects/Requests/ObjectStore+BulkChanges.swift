@@ -47,9 +47,7 @@ extension ObjectStore {
 
     // No property is called so.
     private static let objectColumn = "SELF"
-}
 
-extension ObjectStore {
     /// Deletes every object that the fetch finds without making objects of them: `NSBatchDeleteRequest`.
     ///
     /// Delete rules hold as Core Data keeps them in a batch: cascade takes the destinations along, nullify and no

@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultModel
-import MoultStore
 
 extension ObjectStore {
     /// Inserts objects of one entity without making objects of them: `NSBatchInsertRequest`.
@@ -236,7 +235,7 @@ extension AttributeValue {
     init?(_ value: ExpressionValue, as type: AttributeType) {
         switch (type, value) {
         case (.integer16, _), (.integer32, _), (.integer64, _):
-            guard let whole = value.whole else { return nil }
+            guard let whole = value.number?.whole else { return nil }
             self = .integer(whole)
         case (.boolean, .boolean(let flag)): self = .boolean(flag)
         case (.boolean, .integer(let number)) where number == 0 || number == 1: self = .boolean(number == 1)
@@ -256,17 +255,6 @@ extension AttributeValue {
         case (.binary, .data(let bytes)): self = .binary(bytes)
         case (.transformable, .data(let bytes)): self = .transformable(bytes)
         default: return nil
-        }
-    }
-}
-
-extension ExpressionValue {
-    /// The integer that a number is, if it is one.
-    fileprivate var whole: Int64? {
-        switch number {
-        case .integer(let number): number
-        case .real(let number): Int64(exactly: number)
-        case nil: nil
         }
     }
 }

@@ -17,10 +17,7 @@ final class AttributeBinder {
     private let place: String
 
     init(attribute: AttributeDescription, parameter: Int, external: ExternalFiles, place: String) {
-        self.attribute = attribute
-        self.parameter = parameter
-        self.external = external
-        self.place = place
+        (self.attribute, self.parameter, self.external, self.place) = (attribute, parameter, external, place)
     }
 
     func bind(_ value: AttributeValue, to statement: Statement) throws {
@@ -46,8 +43,7 @@ final class AttributeBinder {
         default:
             throw MigrationError(
                 .dataConflict, "\(place) is of type \(attribute.type.name) and cannot hold \(value.kindPhrase).",
-                place: place,
-                remedy: "Give a value of the attribute's type.")
+                place: place, remedy: "Give a value of the attribute's type.")
         }
     }
 
@@ -60,8 +56,7 @@ final class AttributeBinder {
             throw MigrationError(
                 .dataConflict,
                 "\(place) is of type Decimal and cannot hold what is no number, or is beyond what a REAL keeps.",
-                place: place,
-                remedy: "Give a number in digits, such as 12.50.")
+                place: place, remedy: "Give a number in digits, such as 12.50.")
         }
     }
 
@@ -86,9 +81,7 @@ final class ExternalFiles {
     ///   - storage: nil for a store in memory, whose values all stay in their columns.
     ///   - connection: the store, in a transaction that writes whenever a value is kept.
     init(_ storage: ExternalStorage?, of connection: Connection, _ system: some System) {
-        self.storage = storage
-        self.connection = connection
-        self.system = system
+        (self.storage, self.connection, self.system) = (storage, connection, system)
     }
 
     /// A writer that goes away without committing has written nothing.

@@ -37,8 +37,7 @@ package struct DerivedKeeper {
     }
 
     private mutating func add(
-        _ derivation: AttributeDescription.Derivation, of attribute: AttributeDescription,
-        in entity: EntityDescription
+        _ derivation: AttributeDescription.Derivation, of attribute: AttributeDescription, in entity: EntityDescription
     ) {
         guard derivation.filter == nil, let shape = DerivedShape(derivation.expression),
             let column = DerivedTarget(attribute, in: entity, layout), let made = column.triggers(for: shape)
@@ -158,10 +157,7 @@ package struct DerivedTarget {
         let condition: String
 
         init(_ what: String, _ table: String, _ value: String, where condition: String) {
-            self.what = what
-            self.table = table
-            self.value = value
-            self.condition = condition
+            (self.what, self.table, self.value, self.condition) = (what, table, value, condition)
         }
     }
 

@@ -92,9 +92,7 @@ package final class ObjectWriter {
         }
         connection.close()
     }
-}
 
-extension ObjectWriter {
     /// Prepares to insert many objects of an entity with the given properties: stored attributes and to-one
     /// relationships.
     ///
@@ -127,9 +125,7 @@ extension ObjectWriter {
         let names = values.keys.sorted { $0.precedesInByteOrder($1) }
         return try inserter(entity, names).insert(names.map { values[$0] ?? .attribute(nil) }, key: key)
     }
-}
 
-extension ObjectWriter {
     /// Makes `destinations` destinations of a relationship of `object`, in their order, behind those it has.
     ///
     /// Both ends are written: the inverse of a to-one, the row of a join table, the place in an ordered list.
@@ -143,12 +139,7 @@ extension ObjectWriter {
                 remedy: "Name a relationship of \(object.entityName) that is not transient.")
         }
         try check(destinations, for: stored)
-        switch stored.storage {
-        case .foreignKey(let table, let column, let entityColumn):
-            if let destination = destinations.first {
-                try setToOne(of: object, stored, table, column, entityColumn, to: destination)
-            }
-        case .inverseForeignKey(let table, let column, let entityColumn, let orderColumn):
+        func link(_ table: String, _ column: String, _ entityColumn: String?, _ orderColumn: String?) throws {
             for destination in destinations {
                 let order = try rows.nextPlace(
                     in: stored.reference, of: object.primaryKey, table: table, ownerColumn: column,
@@ -157,14 +148,16 @@ extension ObjectWriter {
                     table, destination.primaryKey,
                     [(column, object.primaryKey), (entityColumn, number(of: object)), (orderColumn, order)])
             }
-        case .inverseless(let table, let column, let orderColumn):
-            for destination in destinations {
-                let order = try rows.nextPlace(
-                    in: stored.reference, of: object.primaryKey, table: table, ownerColumn: column,
-                    orderColumn: orderColumn)
-                try rows.set(
-                    table, destination.primaryKey, [(column, object.primaryKey), (orderColumn, order)])
+        }
+        switch stored.storage {
+        case .foreignKey(let table, let column, let entityColumn):
+            if let destination = destinations.first {
+                try setToOne(of: object, stored, table, column, entityColumn, to: destination)
             }
+        case .inverseForeignKey(let table, let column, let entityColumn, let orderColumn):
+            try link(table, column, entityColumn, orderColumn)
+        case .inverseless(let table, let column, let orderColumn):
+            try link(table, column, nil, orderColumn)
         case .joinTable:
             guard let pair = JoinPair(stored.storage) else { return }
             for destination in destinations {
@@ -183,8 +176,7 @@ extension ObjectWriter {
                 in: list, of: destination.primaryKey, table: table, ownerColumn: column, orderColumn: orderColumn)
         } else if case .foreignKey(let backTable, let backColumn, let backEntity)? = relationship.inverseStorage {
             try rows.set(
-                backTable, destination.primaryKey,
-                [(backColumn, object.primaryKey), (backEntity, number(of: object))])
+                backTable, destination.primaryKey, [(backColumn, object.primaryKey), (backEntity, number(of: object))])
         }
         try rows.set(
             table, object.primaryKey,

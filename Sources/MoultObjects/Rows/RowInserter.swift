@@ -28,9 +28,7 @@ package final class RowInserter {
                 .usage, "\(entity.shape.entity.name) is abstract: it has no objects.", place: entity.shape.entity.name,
                 remedy: "Insert an object of one of its sub-entities.")
         }
-        self.entity = entity
-        self.positions = positions
-        self.writer = writer
+        (self.entity, self.positions, self.writer) = (entity, positions, writer)
         keys = writer.keys
         var columns = ["Z_PK"]
         var slots = [RowSlot?](repeating: nil, count: entity.places.count)
@@ -191,9 +189,7 @@ struct ToOneBinder {
         _ relationship: StoredRelationship, table: String, column: String, entityColumn: String?,
         columns: inout [String]
     ) {
-        self.relationship = relationship
-        self.table = table
-        self.column = column
+        (self.relationship, self.table, self.column) = (relationship, table, column)
         columns.append(column)
         parameter = columns.count
         entityParameter = entityColumn.map { name in
@@ -244,8 +240,7 @@ final class RowUpdater {
         slots = try positions.map { try RowSlot($0, of: entity, writer, columns: &columns) }
         keyParameter = columns.count + 1
         let assignments = columns.map { "\($0.quotedName) = ?" }.joined(separator: ", ")
-        statement = try writer.connection.prepare(
-            "UPDATE \(entity.table.quotedName) SET \(assignments) WHERE Z_PK = ?")
+        statement = try writer.connection.prepare("UPDATE \(entity.table.quotedName) SET \(assignments) WHERE Z_PK = ?")
     }
 
     /// - Parameters:

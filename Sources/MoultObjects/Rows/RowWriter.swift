@@ -29,10 +29,7 @@ final class RowWriter {
         _ connection: Connection, layout: StoreLayout, external: ExternalFiles, recomputed: RecomputedRows? = nil,
         on system: some System
     ) throws {
-        self.connection = connection
-        self.layout = layout
-        self.external = external
-        self.system = system
+        (self.connection, self.layout, self.external, self.system) = (connection, layout, external, system)
         keys = PrimaryKeys(connection, layout)
         try connection.registerCoreDataStubs()
         // A function with the very number of arguments goes before the stub, which takes any.
@@ -95,11 +92,9 @@ final class RowWriter {
             while try statement.step() { try body(statement) }
         }
     }
-}
 
-// MARK: - Columns
+    // MARK: - Columns
 
-extension RowWriter {
     /// Returns the columns of an entity's objects; nil for one that the store does not hold.
     func columns(of entityName: String) -> EntityColumns? {
         if let lastEntity, lastEntity.shape.entity.name == entityName { return lastEntity }
@@ -181,12 +176,8 @@ struct JoinPair {
     init?(_ storage: RelationshipStorage) {
         guard case .joinTable(let table, let own, let other, let order, let inverseOrder, let isReflexive) = storage
         else { return nil }
-        self.table = table
-        self.own = own
-        self.other = other
-        self.order = order
-        self.inverseOrder = inverseOrder
-        self.isReflexive = isReflexive
+        (self.table, self.own, self.other) = (table, own, other)
+        (self.order, self.inverseOrder, self.isReflexive) = (order, inverseOrder, isReflexive)
     }
 }
 
@@ -211,7 +202,6 @@ final class PrimaryKeys {
     /// By entity number of the root, or of history's entities.
     private var highest: [Int: Int64] = [:]
     private var raised: Set<Int> = []
-    private var numbers: [String: Int] = [:]
 
     init(_ connection: Connection, _ layout: StoreLayout) {
         self.connection = connection

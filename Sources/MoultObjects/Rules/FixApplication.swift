@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultModel
-import MoultStore
 
 /// One fix, batch by batch.
 struct FixApplication {
@@ -22,11 +21,7 @@ struct FixApplication {
         _ fix: ValidationRule.Fix, of rule: ValidationRule, _ store: ObjectStore, _ quarantine: QuarantineWriter,
         _ ledger: RuleLedger, author: String
     ) throws {
-        self.rule = rule
-        self.store = store
-        self.quarantine = quarantine
-        self.ledger = ledger
-        self.author = author
+        (self.rule, self.store, self.quarantine, self.ledger, self.author) = (rule, store, quarantine, ledger, author)
         switch fix {
         case .set(let values): way = .set(values)
         case .nullify(let relationship): way = .set([relationship: .constant(.null)])
@@ -36,8 +31,7 @@ struct FixApplication {
         case .recount:
             guard case .count(let attribute, let expression) = rule.kind else {
                 throw MigrationError(
-                    .usage, "\(rule.name) is not about a count.", place: rule.name,
-                    remedy: "Give it another fix.")
+                    .usage, "\(rule.name) is not about a count.", place: rule.name, remedy: "Give it another fix.")
             }
             way = .set([attribute: expression])
         }
@@ -60,9 +54,7 @@ struct FixApplication {
 
     // MARK: - Values
 
-    private func set(
-        _ values: [String: Expression], _ ids: [ObjectID], _ outcome: inout RuleFixOutcome
-    ) throws {
+    private func set(_ values: [String: Expression], _ ids: [ObjectID], _ outcome: inout RuleFixOutcome) throws {
         let names = values.keys.sorted { $0.precedesInByteOrder($1) }
         let shown = Array(ids.prefix(RuleFinding.exampleLimit - outcome.examples.count))
         let before = try texts(names, of: shown)
@@ -205,7 +197,6 @@ private struct ConstantValues: ObjectValues {
 
     func value(_ key: String, of object: ObjectID) throws -> ExpressionValue {
         throw MigrationError(
-            .invalidPredicate, "A new object's value cannot refer to \(key).", place: key,
-            remedy: "Give a constant.")
+            .invalidPredicate, "A new object's value cannot refer to \(key).", place: key, remedy: "Give a constant.")
     }
 }

@@ -17,9 +17,7 @@ package struct RuleCheck {
         _ rules: [ValidationRule], on store: ObjectStore, source: ((String) throws -> Int)? = nil,
         place: String = "the rules"
     ) throws {
-        self.rules = rules
-        self.store = store
-        self.source = source
+        (self.rules, self.store, self.source) = (rules, store, source)
         var names = RuleModelCheck(store.model)
         try names.check(rules, place: place)
         var faults = RuleFaults()
@@ -52,8 +50,7 @@ package struct RuleCheck {
         // A cycle is reported by its keys.
         let hasValues = if case .noCycle = rule.kind { false } else { true }
         return RuleFinding(
-            rule, count: count,
-            examples: first.map { .init(id: $0, detail: details[$0] ?? "", hasValues: hasValues) })
+            rule, count: count, examples: first.map { .init(id: $0, detail: details[$0] ?? "", hasValues: hasValues) })
     }
 }
 
@@ -68,9 +65,7 @@ package struct RuleFinding: Sendable, Hashable {
         package var hasValues: Bool
 
         package init(id: ObjectID, detail: String, hasValues: Bool = false) {
-            self.id = id
-            self.detail = detail
-            self.hasValues = hasValues
+            (self.id, self.detail, self.hasValues) = (id, detail, hasValues)
         }
 
         /// The detail where it has no values.
@@ -90,16 +85,12 @@ package struct RuleFinding: Sendable, Hashable {
 
     package static let exampleLimit = 5
 
-    package init(
-        _ rule: ValidationRule, count: Int64 = 0, examples: [Example] = [], obstacle: String? = nil
-    ) {
+    package init(_ rule: ValidationRule, count: Int64 = 0, examples: [Example] = [], obstacle: String? = nil) {
         self.rule = rule.name
         severity = rule.severity
         entityName = rule.entityName
         sentence = rule.sentence.isEmpty ? rule.kind.requirement(of: rule.entityName) : rule.sentence
-        self.count = count
-        self.examples = examples
-        self.obstacle = obstacle
+        (self.count, self.examples, self.obstacle) = (count, examples, obstacle)
     }
 
     /// With the values of objects, for whoever asked to see them.

@@ -22,8 +22,7 @@ struct RuleCycles {
     init(_ store: ObjectStore, _ rule: ValidationRule, _ relationship: String) throws {
         self.store = store
         guard let entity = store.model.entity(rule.entityName),
-            case .foreignKey(let table, let column, _)? = store.layout.storage(
-                ofRelationship: relationship, in: entity)
+            case .foreignKey(let table, let column, _)? = store.layout.storage(ofRelationship: relationship, in: entity)
         else { throw store.noTable("\(rule.entityName).\(relationship)") }
         self.table = table.quotedName
         self.column = column.quotedName
@@ -104,8 +103,7 @@ struct RuleCycles {
     }
 
     private func walk(
-        from first: Int64, onlyFirst: Bool, _ parent: Statement, _ connection: Connection,
-        _ body: (Row) throws -> Void
+        from first: Int64, onlyFirst: Bool, _ parent: Statement, _ connection: Connection, _ body: (Row) throws -> Void
     ) throws {
         let number = try connection.prepare("SELECT Z_ENT FROM \(table) WHERE Z_PK = ?")
         defer { number.finalise() }

@@ -113,9 +113,7 @@ package struct RuleFixOutcome: Sendable, Hashable {
         self.rule = rule
         self.fix = fix
     }
-}
 
-extension RuleFixOutcome {
     /// With the values of objects, for whoever asked to see them.
     package var showingValues: RuleFixOutcome {
         var outcome = self

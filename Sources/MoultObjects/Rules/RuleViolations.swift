@@ -22,9 +22,7 @@ struct RuleViolations {
     func forEachObject(
         breaking rule: ValidationRule, onlyFirstOfCycle: Bool = false, _ body: (ObjectID) throws -> Void
     ) throws {
-        if case .code(let isRight) = rule.kind {
-            return try forEachObject(failing: isRight, rule, body)
-        }
+        if case .code(let isRight) = rule.kind { return try forEachObject(failing: isRight, rule, body) }
         if case .noCycle(let relationship) = rule.kind {
             let numbers = try numbers(of: rule.entityName)
             return try RuleCycles(store, rule, relationship).forEachMember(onlyFirst: onlyFirstOfCycle) { row in
@@ -79,8 +77,7 @@ struct RuleViolations {
         guard let description = store.model.relationship(relationship, of: entity),
             let destination = store.model.entity(description.destinationEntityName),
             let there = store.layout.table(for: destination),
-            case .foreignKey(let table, let column, _)? = store.layout.storage(
-                ofRelationship: relationship, in: entity)
+            case .foreignKey(let table, let column, _)? = store.layout.storage(ofRelationship: relationship, in: entity)
         else {
             let count = Expression.function("count:", [.keyPath(relationship)])
             return try select(rule, .comparison(.init(count, .equal, .constant(.integer(0)))))
@@ -94,14 +91,13 @@ struct RuleViolations {
     private func repeated(_ rule: ValidationRule, _ names: [String]) throws -> SQLText {
         let entity = try entity(rule.entityName)
         guard let table = store.layout.table(for: entity) else { throw store.noTable(entity.name) }
-        let consistency = Consistency(store.layout)
         let columns = try names.map { name in
-            guard let column = consistency.column(of: name, in: entity) else {
+            guard let column = store.layout.column(forProperty: name, in: entity) else {
                 throw store.noTable("\(entity.name).\(name)")
             }
             return column
         }
-        return consistency.repeated(columns, of: entity, in: table, selecting: "Z_PK, Z_ENT")
+        return Consistency(store.layout).repeated(columns, of: entity, in: table, selecting: "Z_PK, Z_ENT")
     }
 
     // MARK: - Code
@@ -158,8 +154,7 @@ struct RuleViolations {
         case .orphan, .minimumCount, .minimumOfSource, .noCycle, .code: return nil
         }
         var fetch = ObjectFetch(entityName: rule.entityName)
-        fetch.columns =
-            [.init(Self.objectColumn, .evaluatedObject)] + expressions.map { .init($0.format, $0) }
+        fetch.columns = [.init(Self.objectColumn, .evaluatedObject)] + expressions.map { .init($0.format, $0) }
         return fetch
     }
 

@@ -44,8 +44,7 @@ private struct RulesReader {
             faults.add(place, "A rule is an object.")
             return nil
         }
-        refuseUnknown(
-            value, at: place, known: ["name", "severity", "entity", "sentence", "fix", "when"] + Self.kinds)
+        refuseUnknown(value, at: place, known: ["name", "severity", "entity", "sentence", "fix", "when"] + Self.kinds)
         let name = text(value, "name", at: place)
         let entity = text(value, "entity", at: place)
         let severity = self.severity(value["severity"], at: "\(place).severity")

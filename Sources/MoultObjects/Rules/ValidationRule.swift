@@ -44,17 +44,10 @@ public struct ValidationRule: Sendable {
         _ name: String, _ severity: Severity = .error, of entityName: String, _ kind: Kind, sentence: String = "",
         fix: Fix? = nil, when: Set<Moment> = [.after]
     ) {
-        self.name = name
-        self.severity = severity
-        self.entityName = entityName
-        self.kind = kind
-        self.sentence = sentence
-        self.fix = fix
-        self.when = when
+        (self.name, self.severity, self.entityName, self.kind) = (name, severity, entityName, kind)
+        (self.sentence, self.fix, self.when) = (sentence, fix, when)
     }
-}
 
-extension ValidationRule {
     /// The condition that a rule checks for the objects of its entity, those of sub-entities among them.
     public enum Kind: Sendable {
         /// Every object satisfies the predicate.
@@ -87,9 +80,7 @@ extension ValidationRule {
 
         /// As many objects as the source had, unless a share or a number says that fewer will do.
         public init(share: Double = 1, fewer: Int = 0, sourceEntityName: String? = nil) {
-            self.share = share
-            self.fewer = fewer
-            self.sourceEntityName = sourceEntityName
+            (self.share, self.fewer, self.sourceEntityName) = (share, fewer, sourceEntityName)
         }
 
         /// The least number of objects where the source had `count`.
@@ -226,7 +217,6 @@ public struct RuleObject {
 
     private func unknown(_ name: String, _ fault: String) -> MigrationError {
         MigrationError(
-            .unknownKey, "\(place(name)) \(fault).", place: place(name),
-            remedy: "Use a property of the entity.")
+            .unknownKey, "\(place(name)) \(fault).", place: place(name), remedy: "Use a property of the entity.")
     }
 }

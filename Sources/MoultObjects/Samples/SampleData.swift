@@ -21,10 +21,7 @@ package struct SampleData: Sendable {
     package var nils: Int?
 
     package init(seed: UInt64 = 1, count: Int = 16, counts: [String: Int] = [:], isHostile: Bool = true) {
-        self.seed = seed
-        self.count = count
-        self.counts = counts
-        self.isHostile = isHostile
+        (self.seed, self.count, self.counts, self.isHostile) = (seed, count, counts, isHostile)
     }
 
     /// Writes the objects; the caller commits.
@@ -38,8 +35,7 @@ package struct SampleData: Sendable {
         for entity in writer.layout.model.entities where !entity.isAbstract {
             let root = writer.layout.model.root(of: entity).name
             let number = counts[entity.name] ?? count
-            objects[entity.name] = try insert(
-                entity, number, from: offsets[root] ?? 0, into: writer, &values)
+            objects[entity.name] = try insert(entity, number, from: offsets[root] ?? 0, into: writer, &values)
             offsets[root, default: 0] += number
         }
         var links = SampleLinks(objects: objects, writer: writer, seed: seed &+ 1, count: links)

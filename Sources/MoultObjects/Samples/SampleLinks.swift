@@ -11,9 +11,7 @@ struct SampleLinks {
     private var done: Set<RelationshipReference> = []
 
     init(objects: [String: [ObjectReference]], writer: ObjectWriter, seed: UInt64, count: Int? = nil) {
-        self.objects = objects
-        self.count = count
-        self.writer = writer
+        (self.objects, self.count, self.writer) = (objects, count, writer)
         generator = SeededGenerator(seed: seed)
     }
 
@@ -75,8 +73,7 @@ struct SampleLinks {
         _ sources: [ObjectReference], _ relationship: RelationshipDescription, _ targets: [ObjectReference],
         isUnique: Bool
     ) throws {
-        let positions = Dictionary(
-            targets.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        let positions = Dictionary(targets.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
         for (position, source) in sources.enumerated() {
             if relationship.isOptional, count == nil, Int.random(in: 0..<5, using: &generator) == 0 { continue }
             if isUnique {

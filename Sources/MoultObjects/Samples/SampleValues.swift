@@ -1,4 +1,3 @@
-import MoultBasics
 import MoultModel
 
 /// Values for attributes: what stores hold every day, and the extremes that break readers.
@@ -121,9 +120,8 @@ struct SampleValues {
     }
 
     private static let strings = [
-        "", " ", "'\";--", "line\nbreak\ttab", "e\u{301}\u{2028}\u{202E}abc", "👩‍👩‍👧‍👦🏳️‍🌈", "\u{FEFF}\u{10FFFF}", "NULL", "007",
-        "1e5",
-        String(repeating: "long ", count: 2_000),
+        "", " ", "'\";--", "line\nbreak\ttab", "e\u{301}\u{2028}\u{202E}abc", "👩‍👩‍👧‍👦🏳️‍🌈", "\u{FEFF}\u{10FFFF}",
+        "NULL", "007", "1e5", String(repeating: "long ", count: 2_000),
     ]
 
     private static func blobs(isExternal: Bool) -> [[UInt8]] {

@@ -204,9 +204,7 @@ extension ObjectSave {
     }
 
     private func check(_ destination: ObjectID, of id: ObjectID, _ relationship: StoredRelationship) throws {
-        guard relationship.accepts(destination.entityName) else {
-            throw relationship.mismatch(destination.entityName)
-        }
+        guard relationship.accepts(destination.entityName) else { throw relationship.mismatch(destination.entityName) }
         let row = RowKey(root: relationship.destinationRoot, key: try key(of: destination))
         switch try state(of: row) ?? lookUp(row, table: relationship.destination.table) {
         case .inserted, .updated, .present: break

@@ -13,9 +13,7 @@ extension ObjectSave {
             pairs.append(PendingPair(relationship: relationship, entity: entity, own: own, new: new))
             return
         }
-        for owner in [old, new].compactMap({ $0 }) {
-            touch(relationship.destinationRoot, owner, .toMany(inverse.name))
-        }
+        for owner in [old, new].compactMap({ $0 }) { touch(relationship.destinationRoot, owner, .toMany(inverse.name)) }
     }
 
     /// Makes the other end of a one to one lead back: nobody else may lead to the new destination, and nobody but it
@@ -165,9 +163,7 @@ extension ObjectSave {
             return try writer.insertPair(pair, list.key, member, order: place, inverseOrder: backPlace)
         }
         try writer.insertPair(pair, list.key, member, order: place, inverseOrder: nil)
-        if member != list.key {
-            try writer.insertPair(pair, member, list.key, order: backPlace, inverseOrder: nil)
-        }
+        if member != list.key { try writer.insertPair(pair, member, list.key, order: backPlace, inverseOrder: nil) }
     }
 
     private func remove(_ pair: JoinPair, _ own: Int64, _ other: Int64) throws {

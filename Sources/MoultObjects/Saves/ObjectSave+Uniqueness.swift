@@ -96,9 +96,7 @@ extension ObjectSave {
         where writer.columns(of: insertion.id.entityName)?.root == root {
             ids[key] = insertion.id
         }
-        for id in updates.map(\.id) where writer.columns(of: id.entityName)?.root == root {
-            ids[try key(of: id)] = id
-        }
+        for id in updates.map(\.id) where writer.columns(of: id.entityName)?.root == root { ids[try key(of: id)] = id }
         return ids
     }
 
@@ -145,8 +143,7 @@ struct UniqueColumns: Hashable {
                 guard columns.count == properties.count, !columns.isEmpty,
                     !found.contains(where: { Set($0.columns) == Set(columns) })
                 else { continue }
-                found.append(
-                    UniqueColumns(table: table.name, root: root, properties: properties, columns: columns))
+                found.append(UniqueColumns(table: table.name, root: root, properties: properties, columns: columns))
             }
         }
         return found

@@ -85,9 +85,7 @@ extension [ChangedKeys] {
 
 extension ClosedRange<Int64> {
     /// The range with the key just behind it; nil for any other key.
-    func extended(by key: Int64) -> Self? {
-        key > upperBound && key == upperBound + 1 ? lowerBound...key : nil
-    }
+    func extended(by key: Int64) -> Self? { key > upperBound && key == upperBound + 1 ? lowerBound...key : nil }
 }
 
 /// A row by its table's root entity and its key.
@@ -190,9 +188,7 @@ package struct ObjectChanges: Sendable {
         }
 
         package init(id: ObjectID, version: Int64?, values: Values) {
-            self.id = id
-            self.version = version
-            self.values = values
+            (self.id, self.version, self.values) = (id, version, values)
         }
 
         package init(id: ObjectID, version: Int64?, values: [String: ObjectValue]) {

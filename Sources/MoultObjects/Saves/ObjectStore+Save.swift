@@ -144,9 +144,7 @@ extension ObjectStore {
             throw error
         }
     }
-}
 
-extension ObjectStore {
     /// Deletes every object, whatever the delete rules; the store, its identity and its history stay.
     ///
     /// - Returns: the objects.

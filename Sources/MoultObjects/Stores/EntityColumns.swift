@@ -1,6 +1,4 @@
-import MoultBasics
 import MoultModel
-import MoultSQLite
 import MoultStore
 
 /// The places of the values of an entity's objects in a store: the table, the entity's number, and for each property of
@@ -84,9 +82,7 @@ package final class EntityColumns {
         default: nil
         }
     }
-}
 
-extension EntityColumns {
     /// Returns the column of a stored attribute with its description; nil for any other property.
     package func attribute(at position: Int) -> (column: String, description: AttributeDescription)? {
         if case .attribute(let column, let attribute) = places[position] { (column, attribute) } else { nil }
@@ -149,9 +145,7 @@ final class StoredRelationship {
         else { return nil }
         place = "\(entity.name).\(name)"
         reference = RelationshipReference(entity: declaring.name, name: name)
-        self.description = description
-        self.storage = storage
-        self.destination = destination
+        (self.description, self.storage, self.destination) = (description, storage, destination)
         destinationRoot = model.root(of: there).name
         let inverse = model.inverse(of: description)
         self.inverse = inverse.flatMap { inverse in
@@ -166,9 +160,7 @@ final class StoredRelationship {
     func accepts(_ entityName: String) -> Bool {
         entityName == description.destinationEntityName || entityNames.contains(entityName)
     }
-}
 
-extension StoredRelationship {
     /// The column of a to-one that keeps the object's place in the ordered list at the other end.
     var inverseOrderColumn: String? {
         if case .inverseForeignKey(_, _, _, let order)? = inverseStorage { order } else { nil }

@@ -94,17 +94,14 @@ package final class HistoryWriter {
         let name = entity.shape.entity.name
         if let known = slots[name] { return known }
         let found = HistorySlots(of: entity.shape.entity, in: writer.layout)
-        let places = Dictionary(
-            found.slots.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        let places = Dictionary(found.slots.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
         slots[name] = places
         toManyCounts[name] = found.toManyNames.count
         return places
     }
-}
 
-// MARK: - Rows
+    // MARK: - Rows
 
-extension HistoryWriter {
     private func write(
         _ change: Change, _ entityNumber: Int64, _ keys: ClosedRange<Int64>, columns: [UInt8]? = nil,
         kept: [SQLiteValue] = []
@@ -197,8 +194,7 @@ extension HistoryWriter {
                 "INSERT OR IGNORE INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, 0, 0)"
             )
             .run([.integer(Int64(row.number)), .text(name)])
-            let found = try writer.connection.integer(
-                "SELECT Z_ENT FROM Z_PRIMARYKEY WHERE Z_NAME = ?", [.text(name)])
+            let found = try writer.connection.integer("SELECT Z_ENT FROM Z_PRIMARYKEY WHERE Z_NAME = ?", [.text(name)])
             if found == Int64(row.number) { return row.number }
         }
         throw MigrationError(

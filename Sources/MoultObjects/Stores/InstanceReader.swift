@@ -14,7 +14,6 @@ package final class InstanceReader {
     private let keys: Statement
     private let fields: [RowField?]
     private let computed: RowReader
-    private let computedColumns: [RowsLowering.Column]
     private let values: [SQLiteValue]
 
     /// - Parameters:
@@ -44,7 +43,6 @@ package final class InstanceReader {
         }
         let own = SQLText(selectList: columns.names.joined(separator: ", "))
         let more = try ComputedColumns(lowering, after: columns.names.count)
-        computedColumns = more.columns
         computed = RowReader(more.columns, in: store)
         let list = ([own] + more.selected).joined(separator: ", ")
         let condition = SQLText.all([lowering.conditions, "\(name: alias).Z_PK > ?"].compactMap { $0 })
@@ -89,11 +87,9 @@ package final class InstanceReader {
         try statement.bind(key, at: last - 1)
         try statement.bind(Int64(count), at: last)
     }
-}
 
-// MARK: - The present row
+    // MARK: - The present row
 
-extension InstanceReader {
     /// Returns the value that the present row holds of a property that lies in it; nil for one that does not.
     package func value(_ position: Int) -> PropertyValue? { fields[position]?.value(row) }
 
@@ -115,7 +111,5 @@ extension InstanceReader {
     /// The value of one of the expressions.
     ///
     /// - Throws: `storeCorrupted` for a value that cannot be what the model declares.
-    package func value(ofExpression index: Int) throws -> ExpressionValue {
-        try computed.value(at: index, row)
-    }
+    package func value(ofExpression index: Int) throws -> ExpressionValue { try computed.value(at: index, row) }
 }

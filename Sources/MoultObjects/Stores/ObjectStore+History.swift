@@ -136,8 +136,7 @@ private final class ChangeDecoder {
             if case .attribute(let value?) = kept.decoder.value(row, position + 6) { tombstone[kept.name] = value }
         }
         return HistoryRecord.Change(
-            number: row.integer(0), kind: kind,
-            object: store.id(shape.entityName, key: row.integer(3)),
+            number: row.integer(0), kind: kind, object: store.id(shape.entityName, key: row.integer(3)),
             properties: kind == .update ? properties(row.blob(5) ?? [], shape) : [], tombstone: tombstone)
     }
 

@@ -86,8 +86,7 @@ package final class ObjectStore {
                 .notAStore, "\(path) is not a file.", place: path, remedy: "Name the file of a Core Data store.")
         }
         let resolved = try system.resolve(path)
-        let connection = try Connection(
-            resolved, mode: isReadOnly ? .readOnly : .readWrite, busyTimeout: busyTimeout)
+        let connection = try Connection(resolved, mode: isReadOnly ? .readOnly : .readWrite, busyTimeout: busyTimeout)
         try self.init(
             connection, path: resolved, model, as: configuration.map(StorePart.configuration) ?? .whole,
             isReadOnly: isReadOnly,
@@ -128,11 +127,8 @@ package final class ObjectStore {
         external: ExternalStorage?, keepsHistory: Bool = true,
         file: (device: UInt64, inode: UInt64)? = nil, _ system: any System
     ) throws {
-        self.connection = connection
-        self.file = file
-        self.path = path
-        self.isReadOnly = isReadOnly
-        self.system = system
+        (self.connection, self.file, self.path) = (connection, file, path)
+        (self.isReadOnly, self.system) = (isReadOnly, system)
         externalData = { name in try external?.contents(of: name, on: system) }
         let opened = try connection.transaction(.deferred) {
             try OpenedStore(
@@ -146,8 +142,7 @@ package final class ObjectStore {
             opened.layout.entityNumbers.map { (Int64($1), $0) }, uniquingKeysWith: { first, _ in first })
         writer = try RowWriter(
             connection, layout: opened.layout, external: ExternalFiles(external, of: connection, system),
-            recomputed: recomputed,
-            on: system)
+            recomputed: recomputed, on: system)
         try FormatFunctions.register(on: connection)
         history =
             keepsHistory
@@ -166,18 +161,15 @@ package final class ObjectStore {
         guard now?.device == file.device, now?.inode == file.inode else {
             throw MigrationError(
                 .fileNotFound, "The store's file was \(now == nil ? "removed" : "replaced") while it was open.",
-                place: path,
-                remedy: "Open the store again; what was not saved has to be made again.")
+                place: path, remedy: "Open the store again; what was not saved has to be made again.")
         }
     }
 
     /// Ends the connection. Nothing can be asked of the store afterwards.
     package func close() { connection.close() }
-}
 
-// MARK: - Entities
+    // MARK: - Entities
 
-extension ObjectStore {
     /// The properties of an entity's objects; nil for an entity that the store does not hold.
     package func shape(of entityName: String) -> EntityShape? { writer.columns(of: entityName)?.shape }
 
@@ -216,11 +208,9 @@ extension ObjectStore {
 
     /// The entity that a number of `Z_ENT` stands for.
     func entityName(_ number: Int64) -> String? { entityNames[number] }
-}
 
-// MARK: - Statements that are kept
+    // MARK: - Statements that are kept
 
-extension ObjectStore {
     /// The uniqueness constraints of the table of a root entity.
     func uniqueColumns(of root: String) -> [UniqueColumns] {
         if let known = constraints[root] { return known }
@@ -259,9 +249,7 @@ extension ObjectStore {
         lastUpdater = (shape, updater)
         return updater
     }
-}
 
-extension ObjectStore {
     /// Reads the present metadata of the store, with what applications keep there.
     package func metadata() throws -> StoreMetadata { try reading { try StoreMetadata(from: connection) } }
 
@@ -285,9 +273,7 @@ extension ObjectStore {
             return result
         }
     }
-}
 
-extension ObjectStore {
     /// - Parameters: a pragma and a value, both plain words or numbers.
     package func setPragma(_ name: String, _ value: String) throws {
         try connection.execute("PRAGMA \(name) = \(value)")

@@ -43,8 +43,7 @@ struct OpenedStore {
         guard let identifier = UUID(uuidString: snapshot.metadata.uuid) else {
             throw MigrationError(
                 .metadataInvalid, "The store's UUID is \"\(snapshot.metadata.uuid)\", which is not a UUID.",
-                place: path,
-                remedy: MigrationError.damagedStoreRemedy)
+                place: path, remedy: MigrationError.damagedStoreRemedy)
         }
         self.identifier = identifier
         self.snapshot = snapshot

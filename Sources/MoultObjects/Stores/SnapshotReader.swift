@@ -7,11 +7,8 @@ import MoultStore
 package final class SnapshotReader {
     /// The columns, separated by commas, of the row that ``init(of:includingSubentities:in:alias:)`` was told of.
     package let selectList: String
-    package let columnCount: Int
     /// The table to select from.
     package let table: String
-    /// The values that `Z_ENT` may have in the rows, ascending; empty where the table holds no other entity.
-    package let numbers: [Int64]
     private let variants: [Int64: Variant]
     /// The fields that read what does not lie in the row plainly.
     private let readings: [RowField]
@@ -80,16 +77,10 @@ package final class SnapshotReader {
             }
             variants[entity.number] = Variant(origin: store.origin(of: entity.shape.entity.name), fields: fields)
         }
-        self.variants = variants
-        self.readings = readings
-        self.places = places
+        (self.variants, self.readings, self.places) = (variants, readings, places)
         builder = StoredRow.Builder(.init(names.map(store.origin)))
         selectList = list.names.joined(separator: ", ")
-        columnCount = list.names.count
         table = entities.first?.table ?? ""
-        let root = entities.first.map { store.model.root(of: $0.shape.entity) }
-        let all = root.map { store.model.descendants(of: $0).count + 1 } ?? 0
-        numbers = all == variants.count ? [] : variants.keys.sorted()
     }
 
     /// The object of the present row.

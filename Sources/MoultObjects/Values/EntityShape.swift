@@ -41,8 +41,7 @@ package final class EntityShape: Sendable {
             Property.relationship($0, inverse: model.inverse(of: $0))
         }
         properties = (stored + others + relationships).sorted { $0.name.precedesInByteOrder($1.name) }
-        positions = Dictionary(
-            properties.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        positions = Dictionary(properties.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         let names = positions.map { (name: $0, position: $1) }.sorted { $0.name.utf8.count < $1.name.utf8.count }
         let longest = names.last?.name.utf8.count ?? 0
         starts = (0...longest + 1).map { length in
@@ -122,9 +121,7 @@ package final class PropertyReads: Sendable {
         defer { state.withLock { $0.pauses -= 1 } }
         return try body()
     }
-}
 
-extension PropertyReads {
     /// Notes the properties that a fetch names.
     package func note(_ fetch: ObjectFetch, in model: ManagedObjectModel) {
         guard let entity = model.entity(fetch.entityName) else { return }

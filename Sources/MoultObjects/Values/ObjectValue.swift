@@ -174,8 +174,6 @@ package struct ObjectSnapshot: Sendable, Hashable {
     package let values: PositionedValues
 
     package init(id: ObjectID, version: Int64, values: PositionedValues) {
-        self.id = id
-        self.version = version
-        self.values = values
+        (self.id, self.version, self.values) = (id, version, values)
     }
 }

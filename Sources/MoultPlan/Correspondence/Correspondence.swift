@@ -39,17 +39,12 @@ package struct Correspondence: Sendable {
     ) throws(MigrationError) {
         let matching = NameMatching(
             from: source.model.entities.map {
-                .init(
-                    name: $0.name, identifier: $0.renamingIdentifier, formerNames: history.entities[$0.name] ?? [])
+                .init(name: $0.name, identifier: $0.renamingIdentifier, formerNames: history.entities[$0.name] ?? [])
             },
             to: destination.model.entities.map { .init(name: $0.name, identifier: $0.renamingIdentifier) },
             answers: answers.entityNames)
         try answers.check(from: source, to: destination, sourceOf: matching.sources)
-        self.source = source
-        self.destination = destination
-        self.from = from
-        self.to = to
-        self.answers = answers
+        (self.source, self.destination, self.from, self.to, self.answers) = (source, destination, from, to, answers)
         entitySources = matching.sources
         entityDestinations = Dictionary(matching.sources.map { ($0.value, $0.key) }) { first, _ in first }
         propertySources = [:]
@@ -94,15 +89,9 @@ package struct Correspondence: Sendable {
         entitySources: [String: String], propertySources: [String: [String: String]], questions: [Question],
         kept: Set<String> = [], answers: EdgeAnswers = EdgeAnswers()
     ) {
-        self.source = source
-        self.destination = destination
-        self.from = from
-        self.to = to
-        self.entitySources = entitySources
-        self.propertySources = propertySources
-        self.questions = questions
-        self.kept = kept
-        self.answers = answers
+        (self.source, self.destination, self.from) = (source, destination, from)
+        (self.to, self.entitySources, self.propertySources) = (to, entitySources, propertySources)
+        (self.questions, self.kept, self.answers) = (questions, kept, answers)
         entityDestinations = Dictionary(entitySources.map { ($0.value, $0.key) }) { first, _ in first }
     }
 
@@ -186,9 +175,7 @@ extension Correspondence {
         else { return nil }
         return old
     }
-}
 
-extension Correspondence {
     /// Creates the correspondence between the entities and properties of any two versions, through every version
     /// between them, so that a chain of renames is one rename. The direction may be from a later version to an earlier
     /// one.

@@ -109,8 +109,7 @@ package struct RenamingHistory: Sendable, Equatable {
     /// The history one version later.
     package func advanced(along correspondence: Correspondence) -> RenamingHistory {
         var next = RenamingHistory()
-        let hasNames =
-            !entities.isEmpty || !properties.isEmpty || correspondence.source.hasRenamingIdentifiers
+        let hasNames = !entities.isEmpty || !properties.isEmpty || correspondence.source.hasRenamingIdentifiers
         for (entity, source) in correspondence.entitySources {
             // An unchanged entity adds no names.
             if !hasNames, correspondence.kept.contains(entity) { continue }

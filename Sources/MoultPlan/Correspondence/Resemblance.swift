@@ -3,7 +3,6 @@ import MoultModel
 
 /// The removed things that an added one could be, with the evidence.
 struct Resemblance {
-    private let pair: Correspondence.Pair
     private let removedAttributes: [AttributeDescription]
     private let removedRelationships: [RelationshipDescription]
     private let entitySources: [String: String]
@@ -19,7 +18,6 @@ struct Resemblance {
     }
 
     init(_ correspondence: Correspondence, pair: Correspondence.Pair, matched: Set<String>) {
-        self.pair = pair
         entitySources = correspondence.entitySources
         positions = (Self.positions(pair.source), Self.positions(pair.destination))
         removedAttributes = pair.source.attributes.values
@@ -93,11 +91,9 @@ struct Resemblance {
         let names = entity.attributes.keys.sorted { $0.precedesInByteOrder($1) }
         return Dictionary(names.enumerated().map { ($1, $0 + 1) }) { first, _ in first }
     }
-}
 
-// MARK: - Entities
+    // MARK: - Entities
 
-extension Resemblance {
     /// The removed entity as a candidate for the added one, if at least half of the properties of each are the same.
     static func candidate(_ removed: ResolvedEntity, for added: ResolvedEntity) -> Question.Candidate? {
         let old = signatures(removed)

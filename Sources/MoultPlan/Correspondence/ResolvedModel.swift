@@ -19,9 +19,7 @@ package final class ResolvedModel: Sendable {
         for entity in model.entities where entities[entity.name]?.isDeclared(by: entity, in: model) != true {
             entities[entity.name] = ResolvedEntity(model.lineage(of: entity))
         }
-        if entities.count > model.entities.count {
-            entities = entities.filter { model.hasEntity($0.key) }
-        }
+        if entities.count > model.entities.count { entities = entities.filter { model.hasEntity($0.key) } }
         self.entities = entities
         hasRenamingIdentifiers = entities.values.contains(where: \.hasRenamingIdentifiers)
     }
@@ -78,11 +76,8 @@ package final class ResolvedEntity: Sendable {
             for name in declaring.propertyNames { inheritedFrom[name] = declaring.name }
         }
         description = lineage.first ?? EntityDescription(name: "")
-        self.attributes = attributes
-        self.relationships = relationships
-        self.declared = declared
-        self.lineage = lineage
-        self.inheritedFrom = inheritedFrom
+        (self.attributes, self.relationships, self.declared) = (attributes, relationships, declared)
+        (self.lineage, self.inheritedFrom) = (lineage, inheritedFrom)
         sameNames = Dictionary(
             (Array(attributes.keys) + Array(relationships.keys)).map { ($0, $0) },
             uniquingKeysWith: { first, _ in first })

@@ -105,11 +105,9 @@ extension Differ {
     private func description(_ relationship: RelationshipDescription) -> String {
         "\(relationship.isToMany ? "to-many" : "to-one") \(relationship.destinationEntityName)"
     }
-}
 
-// MARK: - One property
+    // MARK: - One property
 
-extension Differ {
     private mutating func reportAdded(_ attribute: AttributeDescription, of entity: String) {
         let facts = [
             attribute.derivation == nil ? nil : "derived", attribute.isTransient ? "transient" : nil,

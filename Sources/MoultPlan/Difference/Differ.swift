@@ -118,11 +118,9 @@ struct Differ {
         if let attribute = entity.attributes[property] { return attribute.isStored && attribute.derivation == nil }
         return entity.relationships[property]?.isTransient == false
     }
-}
 
-// MARK: - Entities
+    // MARK: - Entities
 
-extension Differ {
     private mutating func reportAdded(_ entity: EntityDescription) {
         report(ModelChange(.entityAdded, entity: entity.name, new: summary(entity), isHashed: true))
     }
@@ -144,9 +142,7 @@ extension Differ {
 
     private mutating func compare(_ pair: Correspondence.Pair) {
         let (old, new) = (pair.source.description, pair.destination.description)
-        if old.name != new.name {
-            report(ModelChange(.entityRenamed, entity: new.name, old: old.name, isHashed: true))
-        }
+        if old.name != new.name { report(ModelChange(.entityRenamed, entity: new.name, old: old.name, isHashed: true)) }
         compareParents(old, new)
         compare(old, new, by: entityFacts, entity: new.name)
         compareProperties(of: pair)
@@ -207,8 +203,7 @@ extension Differ {
                     .constraintAdded, entity: new.name, member: constraint.joinedNames, isHashed: true, mayFail: true))
         }
         for constraint in before.subtracting(after).sorted(by: { $0.joinedNames < $1.joinedNames }) {
-            report(
-                ModelChange(.constraintRemoved, entity: new.name, member: constraint.joinedNames, isHashed: true))
+            report(ModelChange(.constraintRemoved, entity: new.name, member: constraint.joinedNames, isHashed: true))
         }
     }
 
@@ -229,11 +224,9 @@ extension Differ {
                     kind, entity: entity, member: member, old: was, new: becomes, isHashed: hashed.contains(member)))
         }
     }
-}
 
-// MARK: - The model as a whole
+    // MARK: - The model as a whole
 
-extension Differ {
     mutating func compareModels() {
         let (old, new) = (correspondence.source.model, correspondence.destination.model)
         compareConfigurations(old, new)

@@ -67,9 +67,7 @@ let attributeFacts: [Fact<AttributeDescription>] = [
     ),
     .init(kind: .valueTransformer, read: { $0.valueTransformerName }, mayFail: { old, _ in old.isStored }),
     .init(kind: .valueClass, read: { $0.attributeValueClassName }, mayFail: { old, _ in old.isStored }),
-    .init(
-        kind: .scalar,
-        read: { ["an object in code", "a scalar in code"][$0.usesScalarValueType == true ? 1 : 0] }),
+    .init(kind: .scalar, read: { ["an object in code", "a scalar in code"][$0.usesScalarValueType == true ? 1 : 0] }),
     .init(kind: .validation, read: { $0.validation.text }),
     .init(kind: .indexed, read: { $0.isIndexed ? "indexed" : "not indexed" }),
     .init(kind: .spotlight, read: { $0.isIndexedBySpotlight ? "indexed by Spotlight" : "not indexed by Spotlight" }),

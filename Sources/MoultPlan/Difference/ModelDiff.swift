@@ -34,9 +34,7 @@ package struct ModelDiff: Sendable, Equatable {
     package var unhashed: [ModelChange] { changes.filter { !$0.isHashed } }
     /// The changes that may leave values or rows behind.
     package var losses: [ModelChange] { changes.filter(\.losesData) }
-}
 
-extension ModelDiff {
     /// The renames that Core Data forbids in a store that is mirrored to CloudKit.
     ///
     /// - Parameter newer: the version that they lead to. Where it marks configurations for CloudKit, these alone are mirrored.

@@ -138,9 +138,7 @@ extension AttributeType {
 
     /// Whether every value of this type has exactly one equal value of the other, so that nothing is lost. A type
     /// does not widen to itself. Widening of widening is widening.
-    package func widens(to other: AttributeType) -> Bool {
-        nextWider.contains { $0 == other || $0.widens(to: other) }
-    }
+    package func widens(to other: AttributeType) -> Bool { nextWider.contains { $0 == other || $0.widens(to: other) } }
 
     private static let numbers: Set<AttributeType> = [
         .boolean, .integer16, .integer32, .integer64, .decimal, .double, .float,
@@ -179,9 +177,7 @@ extension AttributeValue {
 
 extension Inference {
     /// Returns the source of a relationship's destinations, in the objects of one entity.
-    mutating func source(of relationship: RelationshipDescription, in pair: Correspondence.Pair)
-        -> RelationshipSource
-    {
+    mutating func source(of relationship: RelationshipDescription, in pair: Correspondence.Pair) -> RelationshipSource {
         let place = Place(relationship.name, in: pair.destination)
         let answer = correspondence.answers.property(relationship.name, declaredBy: place.entity)
         let name = correspondence.source(of: relationship.name, in: pair.destination.name)
@@ -270,9 +266,7 @@ extension Inference {
                     let oldInverse = oldRelationship(inverse, of: relationship.destinationEntityName),
                     pair.source.relationships[old]?.inverseName != oldInverse
                 else { continue }
-                let places = [
-                    "\(name).\(relationship.name)", "\(relationship.destinationEntityName).\(inverse)",
-                ]
+                let places = ["\(name).\(relationship.name)", "\(relationship.destinationEntityName).\(inverse)"]
                 let ordered = places.sorted { $0.precedesInByteOrder($1) }
                 refuse(
                     .inversesDisagree, ordered[0],

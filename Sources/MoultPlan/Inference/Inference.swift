@@ -114,9 +114,7 @@ package struct InferredMapping: Sendable, Equatable {
     package var mapping: ResolvedMapping? { questions.isEmpty && refusals.isEmpty ? draft : nil }
 
     /// - Throws: `usage` if an answer fits no question that the versions have.
-    package init(_ correspondence: Correspondence) throws(MigrationError) {
-        try self.init(Inference(correspondence))
-    }
+    package init(_ correspondence: Correspondence) throws(MigrationError) { try self.init(Inference(correspondence)) }
 
     /// The way back from a version to an older one, along the way forward: its renaming identifiers and answers say what
     /// became of what. Whether the values of the newer version fit the older one is for the rows to say.

@@ -22,9 +22,7 @@ struct Composer {
         _ first: ResolvedMapping, _ second: ResolvedMapping, from source: ResolvedModel, through middle: ResolvedModel,
         to destination: ResolvedModel
     ) {
-        self.source = source
-        self.middle = middle
-        self.destination = destination
+        (self.source, self.middle, self.destination) = (source, middle, destination)
         let (origins, nexts) = (first.byDestination, second.byDestination)
         self.first = origins
         self.second = nexts
@@ -36,9 +34,7 @@ struct Composer {
         next = second
         let removedLater = second.entityMappings.filter { $0.destinationEntityName == nil }.compactMap {
             mapping -> ResolvedEntityMapping? in
-            guard let name = mapping.sourceEntityName, let origin = origins[name]?.sourceEntityName else {
-                return nil
-            }
+            guard let name = mapping.sourceEntityName, let origin = origins[name]?.sourceEntityName else { return nil }
             return ResolvedEntityMapping(sourceEntityName: origin, destinationEntityName: nil)
         }
         removed = first.entityMappings.filter { $0.destinationEntityName == nil } + removedLater
@@ -53,8 +49,7 @@ struct Composer {
                 joined.append(before)
                 continue
             }
-            var mapping = ResolvedEntityMapping(
-                sourceEntityName: before?.sourceEntityName, destinationEntityName: name)
+            var mapping = ResolvedEntityMapping(sourceEntityName: before?.sourceEntityName, destinationEntityName: name)
             let isSame = takesOverAttributes(next)
             if isSame, let before { mapping.attributes = before.attributes }
             // In order: the first reason is printed.
@@ -90,11 +85,9 @@ struct Composer {
         case joined(Source)
         case apart(String)
     }
-}
 
-// MARK: - Attributes
+    // MARK: - Attributes
 
-extension Composer {
     private func compose(
         _ next: AttributeSource, for name: String, of entity: String, after before: ResolvedEntityMapping?
     )
@@ -114,11 +107,9 @@ extension Composer {
             return .apart("\(entity).\(name) uses what \(middleName) derived in the intermediate version")
         }
     }
-}
 
-// MARK: - Relationships
+    // MARK: - Relationships
 
-extension Composer {
     private func compose(
         _ next: RelationshipSource, for name: String, of entity: String, after before: ResolvedEntityMapping?
     ) -> Joint<RelationshipSource> {
@@ -131,8 +122,7 @@ extension Composer {
             let old = LinkShape(oldName, of: origin, in: source)
             let between = LinkShape(middleName, of: middleEntity, in: middle)
             if let old, let between, old.isNarrowed(to: between),
-                between != LinkShape(name, of: entity, in: destination)
-                    || !bothEndsStay(middleName, of: middleEntity)
+                between != LinkShape(name, of: entity, in: destination) || !bothEndsStay(middleName, of: middleEntity)
             {
                 return .apart("\(entity).\(name) was narrowed in the intermediate version, and changes again")
             }
@@ -155,8 +145,7 @@ extension Composer {
         let heirs = next.bySource
         let owners = middle.family(of: owner.declaringEntity(of: name))
         let ownersStay = owners.allSatisfy { heirs[$0]?.relationships.values.contains(.relationship(name)) == true }
-        return ownersStay
-            && middle.family(of: relationship.destinationEntityName).allSatisfy { heirs[$0] != nil }
+        return ownersStay && middle.family(of: relationship.destinationEntityName).allSatisfy { heirs[$0] != nil }
     }
 
     private func isFilledByInverse(_ name: String, of entity: String) -> Bool {
@@ -253,8 +242,7 @@ struct ComposedEdges {
         case .apart(let reason): return reason
         }
         var restored = RestoredParts(
-            start: startModel, older: edge.older, newer: edge.newer, end: versions[edge.end], versions: versions,
-            answers: answers)
+            start: startModel, newer: edge.newer, end: versions[edge.end], versions: versions, answers: answers)
         try restored.restore(from: removedParts, along: edge.mapping, into: &joined)
         questions += restored.questions
         usedAnswers.formUnion(restored.usedAnswers)

@@ -19,12 +19,6 @@ struct MappingCheck {
     let destination: ManagedObjectModel
     private(set) var findings: [Finding] = []
 
-    init(mapping: MappingModel, source: ManagedObjectModel, destination: ManagedObjectModel) {
-        self.mapping = mapping
-        self.source = source
-        self.destination = destination
-    }
-
     mutating func run() {
         var names: Set<String> = []
         for entityMapping in mapping.entityMappings {
@@ -166,9 +160,7 @@ struct MappingCheck {
                 "Give it a value expression, a default value, or make it optional.")
         }
     }
-}
 
-extension MappingCheck {
     /// The value expression of an attribute.
     mutating func check(
         _ expression: Expression, for attribute: AttributeDescription, of old: EntityDescription, place: String,

@@ -106,10 +106,7 @@ private struct LeftBehindSearch {
         mapping: ResolvedMapping, source: ManagedObjectModel, destination: ManagedObjectModel,
         carried: Set<PropertyPlace>, version: String
     ) {
-        self.source = source
-        self.destination = destination
-        self.carried = carried
-        self.version = version
+        (self.source, self.destination, self.carried, self.version) = (source, destination, carried, version)
         mappings = Dictionary(grouping: mapping.entityMappings) { $0.sourceEntityName ?? "" }
     }
 

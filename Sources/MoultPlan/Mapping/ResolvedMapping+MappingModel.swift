@@ -48,12 +48,6 @@ private struct MappingResolver {
     let destination: ManagedObjectModel
     private(set) var entityMappings: [ResolvedEntityMapping] = []
 
-    init(mapping: MappingModel, source: ManagedObjectModel, destination: ManagedObjectModel) {
-        self.mapping = mapping
-        self.source = source
-        self.destination = destination
-    }
-
     mutating func run() throws(MigrationError) {
         for entity in destination.entities {
             let makers = mapping.entityMappings.filter { $0.destinationEntityName == entity.name && $0.takesPart }
@@ -302,8 +296,7 @@ extension AttributeSource {
         switch self {
         case .attribute(let name, nil): return .source(name)
         case .attribute(let name, let substitute?):
-            let isNil = Predicate.comparison(
-                Predicate.Comparison(.source(name), .equal, .constant(.null)))
+            let isNil = Predicate.comparison(Predicate.Comparison(.source(name), .equal, .constant(.null)))
             return .conditional(isNil, .constant(ExpressionValue(substitute)), .source(name))
         case .constant(let value): return value.map { .constant(ExpressionValue($0)) }
         case .expression(let expression): return expression

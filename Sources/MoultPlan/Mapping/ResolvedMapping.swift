@@ -12,9 +12,7 @@ package struct ResolvedMapping: Sendable, Hashable {
     /// Whether it leads to an older version: the rows say what fits, and no code runs that could fill in what is missing.
     package var isWayBack = false
 
-    package init(entityMappings: [ResolvedEntityMapping]) {
-        self.entityMappings = entityMappings
-    }
+    package init(entityMappings: [ResolvedEntityMapping]) { self.entityMappings = entityMappings }
 
     package func mapping(toEntity name: String) -> ResolvedEntityMapping? {
         entityMappings.first { $0.destinationEntityName == name }
@@ -55,10 +53,8 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
         sourceEntityName: String?, destinationEntityName: String?,
         attributes: [String: AttributeSource] = [:], relationships: [String: RelationshipSource] = [:]
     ) {
-        self.sourceEntityName = sourceEntityName
-        self.destinationEntityName = destinationEntityName
-        self.attributes = attributes
-        self.relationships = relationships
+        (self.sourceEntityName, self.destinationEntityName) = (sourceEntityName, destinationEntityName)
+        (self.attributes, self.relationships) = (attributes, relationships)
     }
 
     /// Whether it has a source for each property that another mapping to the same entity, or to an identical one, has.
@@ -131,9 +127,7 @@ extension ResolvedMapping {
         }
         return Set(source.entities.filter { roots.contains(source.root(of: $0).name) }.map(\.name))
     }
-}
 
-extension ResolvedMapping {
     /// The mapping as a person reads it, a line for each entity and property; equal mappings have equal text.
     package var lines: [String] { entityMappings.flatMap(\.lines) }
 }
@@ -146,8 +140,7 @@ extension ResolvedEntityMapping {
         case (let source?, nil): return ["\(source)\(condition) is removed"]
         case (nil, let destination): return ["\(destination ?? "")\(condition) is new"]
         case (let source?, let destination?):
-            let properties =
-                attributes.map { ($0.key, $0.value.text) } + relationships.map { ($0.key, $0.value.text) }
+            let properties = attributes.map { ($0.key, $0.value.text) } + relationships.map { ($0.key, $0.value.text) }
             return ["\(destination) from \(source)\(condition)"]
                 + properties.sorted { $0.0.precedesInByteOrder($1.0) }.map { "  \($0.0) \($0.1)" }
         }
@@ -232,9 +225,7 @@ extension ResolvedMapping {
         }
         return mappings
     }
-}
 
-extension ResolvedMapping {
     /// The reverse mapping; nil if this mapping does more than keep, rename, add and remove.
     ///
     /// The reverse mapping cannot restore what this one removes: it starts with its default value, or empty.

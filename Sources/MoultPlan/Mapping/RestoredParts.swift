@@ -6,7 +6,6 @@ import MoultModel
 /// Their old values are kept or dropped as the answers say; without an answer it is a question.
 struct RestoredParts {
     let start: ResolvedModel
-    let older: ResolvedModel
     let newer: ResolvedModel
     /// The edge's newer version.
     let end: ModelVersion
@@ -14,18 +13,6 @@ struct RestoredParts {
     let answers: Answers
     private(set) var questions: [Question] = []
     private(set) var usedAnswers: Set<Answer> = []
-
-    init(
-        start: ResolvedModel, older: ResolvedModel, newer: ResolvedModel, end: ModelVersion,
-        versions: [ModelVersion], answers: Answers
-    ) {
-        self.start = start
-        self.older = older
-        self.newer = newer
-        self.end = end
-        self.versions = versions
-        self.answers = answers
-    }
 
     /// Restores kept values in `joined`, the mapping from the first version to the edge's newer version.
     mutating func restore(

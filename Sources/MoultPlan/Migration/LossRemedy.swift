@@ -8,9 +8,7 @@ package struct LossRemedy {
     private let model: ManagedObjectModel
 
     package init(_ loss: MigrationLoss, of pass: MigrationPass, _ model: ManagedObjectModel) {
-        self.loss = loss
-        self.pass = pass
-        self.model = model
+        (self.loss, self.pass, self.model) = (loss, pass, model)
     }
 
     package var advice: Remedy {

@@ -58,8 +58,7 @@ package struct MigrationEdge: Sendable, Equatable {
 
     private func reversed(_ mapping: ResolvedMapping) -> Undo {
         if let loss = diff.losses.first { return .backup(reason: loss.sentence) }
-        let merged = mapping.mergedHierarchies(
-            from: correspondence.source.model, to: correspondence.destination.model)
+        let merged = mapping.mergedHierarchies(from: correspondence.source.model, to: correspondence.destination.model)
         if let root = merged.first?.root {
             return .backup(reason: "objects that move into the hierarchy of \(root) get new keys.")
         }

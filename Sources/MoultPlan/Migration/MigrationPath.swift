@@ -29,9 +29,7 @@ package struct MigrationPath: Sendable, Equatable {
         var walker = PathWalker(versions: versions, answers: answers)
         edges = try walker.edges(from: from, to: to, registered: registered)
         passes = try walker.passes(over: edges, from: from, stops: stops)
-        self.versions = versions
-        self.from = from
-        self.to = to
+        (self.versions, self.from, self.to) = (versions, from, to)
         questions = (edges.flatMap(\.questions) + walker.questions).map { $0.bound(to: versions) }
     }
 
@@ -79,9 +77,7 @@ extension ModelVersions {
             place: versions[from].name,
             remedy: "Use the program that knows \(versions[from].name), or restore a backup of \(versions[to].name).")
     }
-}
 
-extension ModelVersions {
     /// The versions as a store goes through them, the positions that it starts and ends at, and what it holds at the end.
     struct StoreWay {
         var versions: ModelVersions
@@ -202,8 +198,7 @@ extension ModelVersions {
         var walker = PathWalker(versions: self, answers: answers)
         var steps: [VersionStep] = []
         for correspondence in try walker.correspondences(from: 0, to: versions.count - 1) {
-            steps.append(
-                VersionStep(diff: ModelDiff(correspondence), inferred: try InferredMapping(correspondence)))
+            steps.append(VersionStep(diff: ModelDiff(correspondence), inferred: try InferredMapping(correspondence)))
         }
         return steps
     }

@@ -178,12 +178,10 @@ extension Finding {
         ]
         let changes: [ModelChange.Kind: String] = [
             .entityRemoved: "DATA001", .entityLeft: "DATA012", .attributeRemoved: "DATA002",
-            .relationshipRemoved: "DATA002",
-            .transient: "DATA003", .derivation: "DATA003", .type: "DATA003", .attributeMoved: "DATA003",
-            .relationshipMoved: "DATA003", .destination: "DATA003", .cardinality: "DATA004", .maximumCount: "DATA004",
-            .order: "DATA005",
-            .optional: "DATA006", .minimumCount: "DATA006", .constraintAdded: "DATA007", .valueTransformer: "DATA008",
-            .valueClass: "DATA008", .abstract: "DATA008",
+            .relationshipRemoved: "DATA002", .transient: "DATA003", .derivation: "DATA003", .type: "DATA003",
+            .attributeMoved: "DATA003", .relationshipMoved: "DATA003", .destination: "DATA003", .cardinality: "DATA004",
+            .maximumCount: "DATA004", .order: "DATA005", .optional: "DATA006", .minimumCount: "DATA006",
+            .constraintAdded: "DATA007", .valueTransformer: "DATA008", .valueClass: "DATA008", .abstract: "DATA008",
         ]
         for (kind, rule) in changes { rules[kind.rawValue] = rule }
         return rules

@@ -45,11 +45,9 @@ struct PathWalker {
         }
         return history
     }
-}
 
-// MARK: - Edges
+    // MARK: - Edges
 
-extension PathWalker {
     /// Each neighbouring pair of versions from one to another.
     mutating func correspondences(from: Int, to: Int) throws(MigrationError) -> [Correspondence] {
         var history = try history(upTo: from)
@@ -61,9 +59,7 @@ extension PathWalker {
         }
         return steps
     }
-}
 
-extension PathWalker {
     mutating func edges(from: Int, to: Int, registered: [RegisteredStage]) throws(MigrationError) -> [MigrationEdge] {
         var history = try history(upTo: from)
         var edges: [MigrationEdge] = []
@@ -125,11 +121,9 @@ extension PathWalker {
         return inferred.mapping.map { .inferred($0) }
             ?? .open(questions: inferred.questions, refusals: inferred.refusals)
     }
-}
 
-// MARK: - Passes
+    // MARK: - Passes
 
-extension PathWalker {
     mutating func passes(
         over edges: [MigrationEdge], from: Int, stops: Bool = false
     ) throws(MigrationError) -> [MigrationPass] {

@@ -40,14 +40,8 @@ package struct RegisteredStage: Sendable, Hashable {
         from: String, to: String, name: String, sentence: String, undo: String? = nil,
         mapping: Result<ResolvedMapping, MigrationError>? = nil, before: [CodeStep] = [], after: [CodeStep] = []
     ) {
-        self.from = from
-        self.to = to
-        self.name = name
-        self.sentence = sentence
-        self.undo = undo
-        self.mapping = mapping
-        self.before = before
-        self.after = after
+        (self.from, self.to, self.name, self.sentence) = (from, to, name, sentence)
+        (self.undo, self.mapping, self.before, self.after) = (undo, mapping, before, after)
     }
 
     /// A mapping and the code of the same edge may be registered apart: here they are one stage.
@@ -113,8 +107,6 @@ package struct CodeStep: Sendable, Hashable {
     package var undo: String?
 
     package init(name: String, sentence: String, undo: String? = nil) {
-        self.name = name
-        self.sentence = sentence
-        self.undo = undo
+        (self.name, self.sentence, self.undo) = (name, sentence, undo)
     }
 }

@@ -63,8 +63,6 @@ package enum VersionStatus: Sendable, Equatable {
         }
     }
 
-    package var isCurrent: Bool { if case .current = self { true } else { false } }
-
     /// The word that leaves the process.
     package var name: String {
         switch self {
@@ -111,8 +109,7 @@ extension ModelVersions {
         if let position = position(named: name) { return position }
         let names = versions.map(\.name).joined(separator: ", ")
         throw MigrationError(
-            .noPath, "There is no version \(name).", place: name,
-            remedy: "Name one of these: \(names).")
+            .noPath, "There is no version \(name).", place: name, remedy: "Name one of these: \(names).")
     }
 
     /// The version with the fewest differing entities; of several the latest. Nil if there are no versions.
@@ -128,8 +125,7 @@ extension ModelVersions {
         let known = version.hashes.entities
         func sorted(_ names: some Sequence<String>) -> [String] { names.sorted { $0.precedesInByteOrder($1) } }
         return VersionStatus.Nearest(
-            version: version.name, position: best.position,
-            added: sorted(store.keys.filter { known[$0] == nil }),
+            version: version.name, position: best.position, added: sorted(store.keys.filter { known[$0] == nil }),
             missing: sorted(known.keys.filter { store[$0] == nil }),
             changed: sorted(store.keys.filter { known[$0] != nil && known[$0] != store[$0] }))
     }

@@ -38,10 +38,7 @@ package struct Answer: Sendable, Hashable, Codable {
         from: String, to: String, entity: String, property: String? = nil, is verdict: Verdict, old: String? = nil,
         value: String? = nil
     ) {
-        self.from = from
-        self.to = to
-        self.entity = entity
-        self.property = property
+        (self.from, self.to, self.entity, self.property) = (from, to, entity, property)
         self.is = verdict
         self.old = old
         self.value = value
@@ -83,9 +80,7 @@ package struct Answer: Sendable, Hashable, Codable {
         }
         return "\"" + escaped.joined() + "\""
     }
-}
 
-extension Answer {
     /// The value that it gives an attribute; nil if it gives none, or one that is not of the attribute's type.
     package func value(for attribute: AttributeDescription) -> AttributeValue? {
         value.flatMap { AttributeValue(answer: $0, type: attribute.type) }

@@ -92,8 +92,7 @@ extension Answers {
         guard file.format == 1 else {
             throw MigrationError(
                 .usage, "The answers file has format \(file.format). This version of Moult reads format 1.",
-                place: place,
-                remedy: "Use the version of Moult that wrote it, or write it again.")
+                place: place, remedy: "Use the version of Moult that wrote it, or write it again.")
         }
         try self.init(file.answers)
     }
@@ -218,8 +217,7 @@ extension EdgeAnswers {
                 isAttribute ? source[name]?.attributes[old] != nil : source[name]?.relationships[old] != nil
             }
             guard exists else {
-                throw answer.refused(
-                    "\(answer.from) has no \(isAttribute ? "attribute" : "relationship") \(old) there")
+                throw answer.refused("\(answer.from) has no \(isAttribute ? "attribute" : "relationship") \(old) there")
             }
         }
     }

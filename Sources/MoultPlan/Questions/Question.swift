@@ -130,11 +130,9 @@ struct QuestionList {
                 kind: kind, from: from, to: to, entity: entity, property: property, sentence: sentence,
                 candidates: candidates, answers: answers))
     }
-}
 
-// MARK: - Entities
+    // MARK: - Entities
 
-extension QuestionList {
     mutating func askAboutEntities(ambiguities: [String: [String]], in correspondence: Correspondence) {
         let removed = correspondence.source.names.filter { correspondence.entityDestinations[$0] == nil }
             .compactMap { correspondence.source[$0] }.filter { !$0.description.isAbstract }
@@ -152,16 +150,13 @@ extension QuestionList {
             let candidates = removed.compactMap { Resemblance.candidate($0, for: added) }
             guard !candidates.isEmpty else { continue }
             askWhich(
-                .rename, entity: name, property: nil,
-                sentence: "Is the entity \(name) new, or was it renamed?",
+                .rename, entity: name, property: nil, sentence: "Is the entity \(name) new, or was it renamed?",
                 candidates: candidates)
         }
     }
-}
 
-// MARK: - Properties
+    // MARK: - Properties
 
-extension QuestionList {
     mutating func askAboutProperties(
         of entities: [String], ambiguities: [String: [String: [String]]], in correspondence: Correspondence
     ) {
@@ -188,8 +183,7 @@ extension QuestionList {
                 guard correspondence.answers.property(name, declaredBy: declaring) == nil else { continue }
                 askWhich(
                     .rename, entity: declaring, property: name,
-                    sentence: "Is \(declaring).\(name) new, or was it renamed?",
-                    candidates: candidates)
+                    sentence: "Is \(declaring).\(name) new, or was it renamed?", candidates: candidates)
             }
         }
     }

@@ -13,9 +13,7 @@ package struct Backup: ~Copyable {
         guard let handle = sqlite3_backup_init(destination.handle, "main", source.handle, schema) else {
             throw destination.error(destination.lastResult)
         }
-        self.handle = handle
-        self.source = source
-        self.destination = destination
+        (self.handle, self.source, self.destination) = (handle, source, destination)
     }
 
     /// An unfinished copy is undone.

@@ -18,9 +18,7 @@ extension Connection {
     }
 
     /// Runs one statement to its end.
-    package func run(_ sql: String, _ values: [SQLiteValue] = []) throws {
-        try forEachRow(sql, values) { _ in }
-    }
+    package func run(_ sql: String, _ values: [SQLiteValue] = []) throws { try forEachRow(sql, values) { _ in } }
 
     /// Calls `body` for each row; the statement's columns are valid inside it only.
     package func forEachRow(_ sql: String, _ values: [SQLiteValue] = [], _ body: (Statement) throws -> Void) throws {
@@ -53,9 +51,7 @@ extension Connection {
     }
 
     /// ``value(_:_:)`` where it is a text.
-    package func text(_ sql: String, _ values: [SQLiteValue] = []) throws -> String? {
-        try value(sql, values)?.text
-    }
+    package func text(_ sql: String, _ values: [SQLiteValue] = []) throws -> String? { try value(sql, values)?.text }
 
     /// Rows that the last INSERT, UPDATE or DELETE changed.
     package var changes: Int64 { sqlite3_changes64(handle) }
@@ -77,14 +73,10 @@ extension Connection {
         return true
     }
 
-    /// The bytes that all of SQLite uses in this process, and the most it has used.
-    package static var memory: (used: Int64, highest: Int64) { (sqlite3_memory_used(), sqlite3_memory_highwater(0)) }
     package static var version: String { String(cString: sqlite3_libversion()) }
-}
 
-// MARK: - Settings
+    // MARK: - Settings
 
-extension Connection {
     /// Whether the last connection to close leaves the WAL as it is instead of writing it back into the database.
     package func keepWALOnClose(_ isKept: Bool) throws {
         try check(moult_sqlite_set(handle, Int32(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE), isKept ? 1 : 0))
@@ -102,11 +94,9 @@ extension Connection {
         guard try text("PRAGMA temp_store_directory") != folder else { return }
         try execute("PRAGMA temp_store_directory = \(folder.quotedLiteral)")
     }
-}
 
-// MARK: - Transactions
+    // MARK: - Transactions
 
-extension Connection {
     package enum TransactionKind: String, Sendable {
         case deferred = "DEFERRED"
         case immediate = "IMMEDIATE"
@@ -115,8 +105,7 @@ extension Connection {
 
     /// Commits what `body` does, or takes it back when it throws. What is written is proven before the commit and after
     /// it (``proveWrites()``).
-    package func transaction<Result>(_ kind: TransactionKind = .immediate, _ body: () throws -> Result) throws
-        -> Result
+    package func transaction<Result>(_ kind: TransactionKind = .immediate, _ body: () throws -> Result) throws -> Result
     {
         try execute("BEGIN \(kind.rawValue)")
         do {
@@ -176,9 +165,7 @@ extension Connection {
     }
 
     package func detach(_ schema: String) throws { try run("DETACH \(schema.quotedName)") }
-}
 
-extension Connection {
     /// Compiles a query that a person has written: one statement that returns rows and writes nothing.
     ///
     /// - Throws: `usage` with SQLite's own words for a text that is no such statement.
@@ -222,7 +209,6 @@ extension Connection {
 
     private static func wrongQuery(_ message: String) -> MigrationError {
         MigrationError(
-            .usage, message,
-            remedy: "Give one SELECT. \(.views, .anyStore) prints the views with their columns.")
+            .usage, message, remedy: "Give one SELECT. \(.views, .anyStore) prints the views with their columns.")
     }
 }

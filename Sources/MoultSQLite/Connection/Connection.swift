@@ -95,11 +95,9 @@ package final class Connection {
         let query = isImmutable ? "?immutable=1" : isReadOnly ? "?mode=ro" : ""
         return String(decoding: text, as: UTF8.self) + query
     }
-}
 
-// MARK: - For the other types of this target
+    // MARK: - For the other types of this target
 
-extension Connection {
     func register(_ statement: Statement) {
         statements[ObjectIdentifier(statement)] = Unmanaged.passUnretained(statement)
     }
@@ -150,9 +148,7 @@ extension Connection {
                 return Unmanaged<ProgressBox>.fromOpaque(pointer).takeUnretainedValue().body() ? 0 : 1
             }, Unmanaged.passUnretained(box).toOpaque())
     }
-}
 
-extension Connection {
     /// Has SQLite keep no account of its memory, for which every allocation of every thread waits at one lock: a
     /// migration and the proof of its backup, side by side, wait for each other often.
     ///

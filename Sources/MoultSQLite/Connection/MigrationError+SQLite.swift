@@ -72,10 +72,7 @@ extension MigrationError {
         case SQLITE_NOTADB:
             (.notAStore, "The file is not a SQLite database.", "Name a Core Data store.")
         case SQLITE_CORRUPT:
-            (
-                .storeCorrupted, "The database is damaged.",
-                MigrationError.damagedStoreRemedy
-            )
+            (.storeCorrupted, "The database is damaged.", MigrationError.damagedStoreRemedy)
         case SQLITE_BUSY, SQLITE_LOCKED:
             (
                 .locked, "Another process is using the database.",

@@ -15,11 +15,8 @@ package struct SQLiteFunction: Sendable {
         _ name: String, argumentCount: Int32, isDeterministic: Bool = true, isCallableFromSchema: Bool = false,
         body: @escaping @Sendable (SQLiteArguments) throws -> SQLiteValue
     ) {
-        self.name = name
-        self.argumentCount = argumentCount
-        self.isDeterministic = isDeterministic
-        self.isCallableFromSchema = isCallableFromSchema
-        self.body = body
+        (self.name, self.argumentCount, self.isDeterministic) = (name, argumentCount, isDeterministic)
+        (self.isCallableFromSchema, self.body) = (isCallableFromSchema, body)
     }
 
     /// Functions that the triggers of Core Data's stores call and that only Core Data has: here they do nothing,
@@ -107,8 +104,7 @@ func setResult(_ value: SQLiteValue, _ context: OpaquePointer?) {
     case .real(let number): sqlite3_result_double(context, number)
     case .text(let text):
         text.withBytes {
-            sqlite3_result_text64(
-                context, $0.baseAddress, UInt64($0.count), moult_sqlite_transient, UInt8(SQLITE_UTF8))
+            sqlite3_result_text64(context, $0.baseAddress, UInt64($0.count), moult_sqlite_transient, UInt8(SQLITE_UTF8))
         }
     case .blob(let bytes):
         if bytes.isEmpty {
@@ -129,9 +125,7 @@ package struct SQLiteAggregate: Sendable {
     package var start: @Sendable () -> any SQLiteAggregation
 
     package init(_ name: String, argumentCount: Int32, start: @escaping @Sendable () -> any SQLiteAggregation) {
-        self.name = name
-        self.argumentCount = argumentCount
-        self.start = start
+        (self.name, self.argumentCount, self.start) = (name, argumentCount, start)
     }
 }
 

@@ -1,5 +1,4 @@
 import CSQLite
-import MoultBasics
 
 /// One value as SQLite stores it, in one of its five storage classes.
 package enum SQLiteValue: Sendable, Hashable {

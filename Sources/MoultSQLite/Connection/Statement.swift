@@ -34,9 +34,7 @@ package final class Statement {
     }
 
     private init(_ connection: Connection, _ sql: String, _ handle: OpaquePointer) {
-        self.connection = connection
-        self.sql = sql
-        self.handle = handle
+        (self.connection, self.sql, self.handle) = (connection, sql, handle)
         connection.register(self)
     }
 
@@ -162,11 +160,9 @@ extension Statement {
             ? sqlite3_bind_zeroblob(handle, place, 0)
             : sqlite3_bind_blob64(handle, place, bytes.baseAddress, UInt64(bytes.count), moult_sqlite_transient)
     }
-}
 
-// MARK: - Running
+    // MARK: - Running
 
-extension Statement {
     /// Goes to the next row; false at the end, after which the statement can be bound and run again.
     package func step() throws -> Bool {
         guard handle != nil else { throw connection.closedError }
@@ -187,11 +183,9 @@ extension Statement {
     /// Leaves the rows that were not read.
     package func reset() { sqlite3_reset(handle) }
     package func clearBindings() { sqlite3_clear_bindings(handle) }
-}
 
-// MARK: - Columns of the present row
+    // MARK: - Columns of the present row
 
-extension Statement {
     package func cell(_ column: Int) -> SQLiteCell {
         SQLiteCell(value: sqlite3_column_value(handle, Int32(clamping: column)))
     }

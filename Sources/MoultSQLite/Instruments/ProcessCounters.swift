@@ -45,8 +45,7 @@ package enum AllocationFaults {
 
     private static func isRefused() -> Bool {
         let number = count.add(1, ordering: .relaxed).newValue
-        return number >= first.load(ordering: .relaxed) && number <= last.load(ordering: .relaxed)
-            && number != .max
+        return number >= first.load(ordering: .relaxed) && number <= last.load(ordering: .relaxed) && number != .max
     }
 }
 
@@ -89,9 +88,7 @@ package enum StatementSteps {
         else { return }
         let (file, sql) = (String(cString: name), shape(of: String(cString: text)))
         counts.withLock { counts in
-            for folder in counts.keys where file.hasPrefix(folder) {
-                counts[folder]?[sql, default: 0] += Int(steps)
-            }
+            for folder in counts.keys where file.hasPrefix(folder) { counts[folder]?[sql, default: 0] += Int(steps) }
         }
     }
 

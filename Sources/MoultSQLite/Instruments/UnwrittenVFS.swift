@@ -148,8 +148,7 @@ struct UnwrittenFile {
 
     private static func state(_ file: File?) -> State? {
         file.map {
-            UnsafeMutableRawPointer($0).assumingMemoryBound(to: UnwrittenFile.self).pointee.state
-                .takeUnretainedValue()
+            UnsafeMutableRawPointer($0).assumingMemoryBound(to: UnwrittenFile.self).pointee.state.takeUnretainedValue()
         }
     }
 

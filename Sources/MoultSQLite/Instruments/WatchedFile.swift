@@ -18,10 +18,7 @@ struct WatchedFile {
         private let real: File
 
         init(path: String, isJournal: Bool, watcher: (any FileWatcher)?, isProven: Bool, real: File) {
-            self.path = path
-            self.isJournal = isJournal
-            self.watcher = watcher
-            self.real = real
+            (self.path, self.isJournal, self.watcher, self.real) = (path, isJournal, watcher, real)
             if isProven { written = WrittenBlocks() }
         }
 
@@ -132,11 +129,9 @@ struct WatchedFile {
         fillIndex(&pointer.pointee)
         return Methods(pointer: pointer)
     }()
-}
 
-// MARK: - Contents
+    // MARK: - Contents
 
-extension WatchedFile {
     private static func fillContents(_ methods: inout sqlite3_io_methods) {
         methods.xClose = { file in
             guard let (state, real, methods) = WatchedFile.parts(file), let file else { return SQLITE_OK }
@@ -183,11 +178,9 @@ extension WatchedFile {
             return methods.xDeviceCharacteristics?(real) ?? 0
         }
     }
-}
 
-// MARK: - Locks, and the index of a WAL
+    // MARK: - Locks, and the index of a WAL
 
-extension WatchedFile {
     private static func fillLocks(_ methods: inout sqlite3_io_methods) {
         methods.xLock = { file, level in
             guard let (state, real, methods) = WatchedFile.parts(file) else { return IOError.lock }

@@ -27,9 +27,7 @@ package enum WatchedVFS {
         return true
     }
 
-    package static func unwatch(_ folder: String) {
-        folders.withLock { $0.removeAll { $0.folder == folder + "/" } }
-    }
+    package static func unwatch(_ folder: String) { folders.withLock { $0.removeAll { $0.folder == folder + "/" } } }
 
     static func watcher(of path: String) -> (any FileWatcher)? {
         folders.withLock { $0.first { path.hasPrefix($0.folder) }?.watcher }
@@ -88,8 +86,7 @@ package enum WatchedVFS {
         _ name: UnsafePointer<CChar>?, _ flags: Int32, _ result: UnsafeMutablePointer<Int32>?
     ) -> Int32 {
         let path = name.map { String(cString: $0) } ?? ""
-        let call = FileCall(
-            operation: .read, path: path, bytes: .init(start: nil, count: 0), isJournal: false)
+        let call = FileCall(operation: .read, path: path, bytes: .init(start: nil, count: 0), isJournal: false)
         return watcher(of: path).answering(call, failure: IOError.access) {
             forward { $0.pointee.xAccess?($0, name, flags, result) }
         }

@@ -40,9 +40,7 @@ struct BTreePage {
         let first = start + (kind.isLeaf ? 8 : 12)
         let end = first + 2 * count
         guard end <= bytes.count else { return nil }
-        self.number = number
-        self.kind = kind
-        self.bytes = bytes
+        (self.number, self.kind, self.bytes) = (number, kind, bytes)
         rightChild = kind.isLeaf ? 0 : bytes.number32(start + 8) ?? 0
         cells = (0..<count).map { index in
             bytes.number16(first + 2 * index).flatMap { $0 >= end && $0 <= bytes.count - 4 ? $0 : nil }

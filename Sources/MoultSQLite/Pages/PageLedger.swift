@@ -23,9 +23,7 @@ package final class PageLedger {
         self.pages = pages
         map = PointerMap(pages)
         uses = [Use](repeating: .unknown, count: pages.count + 1)
-        for hole in pages.holes {
-            uses.replaceSubrange(hole, with: repeatElement(.hole, count: hole.count))
-        }
+        for hole in pages.holes { uses.replaceSubrange(hole, with: repeatElement(.hole, count: hole.count)) }
         for number in pages.logged where self[number] == .hole { self[number] = .unknown }
         for number in [pages.lockPage] where number <= pages.count { self[number] = .bookkeeping }
         if let map {
@@ -150,8 +148,7 @@ final class PointerMap {
         if loaded != page {
             loaded = page
             let read = try pages.page(page).map {
-                Self.entries(
-                    of: $0, usable: pages.usable, pageCount: pages.limit, first: page + 1)
+                Self.entries(of: $0, usable: pages.usable, pageCount: pages.limit, first: page + 1)
             }
             entries = read ?? []
             // A page of which one entry is wrong has been written by something else than SQLite.

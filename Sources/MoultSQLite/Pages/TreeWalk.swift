@@ -194,8 +194,7 @@ package struct KeyRanges: Equatable, Sendable {
 
     /// `3`, `5–8`.
     package var words: String {
-        ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)–\($0.upperBound)" }
-            .joined(separator: ", ")
+        ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)–\($0.upperBound)" }.joined(separator: ", ")
     }
 
     package init() {}

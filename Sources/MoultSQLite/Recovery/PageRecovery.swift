@@ -142,9 +142,7 @@ package final class PageRecovery {
     /// - Parameter hinting: whether the model is asked where that cannot be read.
     private func nameEntities(hinting: Bool = true) throws {
         var (roots, supers, counters): ([Int64: String], [Int64: Int64], [String: Int64]) = ([:], [:], [:])
-        try? database.connection.forEachRow(
-            "SELECT Z_ENT, Z_NAME, Z_SUPER, \(highestKey) FROM Z_PRIMARYKEY"
-        ) { row in
+        try? database.connection.forEachRow("SELECT Z_ENT, Z_NAME, Z_SUPER, \(highestKey) FROM Z_PRIMARYKEY") { row in
             // Core Data's own entities, such as those of history, begin with another letter.
             roots[row.integer(0)] = (row.integer(0) > 16_000 ? "A" : "Z") + (row.text(1) ?? "").uppercased()
             supers[row.integer(0)] = row.integer(2)
@@ -232,9 +230,7 @@ package final class PageRecovery {
         }
         return KeyRanges.ascending(rows.map(\.key)).map { rows[$0] }
     }
-}
 
-extension PageRecovery {
     /// Walks the tree of `sqlite_schema`; where it is damaged, finds its leaves elsewhere, then takes the tables of the model.
     func readSchema() throws {
         var walk = TreeWalk(

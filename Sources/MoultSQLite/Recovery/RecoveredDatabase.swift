@@ -1,5 +1,3 @@
-import MoultBasics
-
 /// A sound database that takes the rows of a damaged one: its tables, each column with its name and type, without rules.
 ///
 /// The rows keep their keys. Its own tables begin with `moult_`.

@@ -156,8 +156,7 @@ package struct SchemaRows {
         let isKeyed = try parser.integer("SELECT wr FROM pragma_table_list WHERE name = ?", [.text(name)]) == 1
         try parser.run("DROP TABLE \(name.quotedName)")
         if columns.isEmpty { return nil }
-        let key = columns.filter { $0.primaryKeyPosition > 0 }
-            .sorted { $0.primaryKeyPosition < $1.primaryKeyPosition }
+        let key = columns.filter { $0.primaryKeyPosition > 0 }.sorted { $0.primaryKeyPosition < $1.primaryKeyPosition }
         return isKeyed ? (key + columns.filter { $0.primaryKeyPosition == 0 }, true) : (columns, false)
     }
 

@@ -14,10 +14,7 @@ package struct Catalogue: Sendable, Equatable {
         package var sql: String?
 
         package init(kind: Kind, name: String, tableName: String, sql: String?) {
-            self.kind = kind
-            self.name = name
-            self.tableName = tableName
-            self.sql = sql
+            (self.kind, self.name, self.tableName, self.sql) = (kind, name, tableName, sql)
         }
 
         // SQLite writes the first words in capitals (https://sqlite.org/schematab.html); who edits the catalogue may not.
@@ -66,11 +63,8 @@ package struct Catalogue: Sendable, Equatable {
             name: String, declaredType: String, isNotNull: Bool = false, defaultValue: String? = nil,
             primaryKeyPosition: Int = 0
         ) {
-            self.name = name
-            self.declaredType = declaredType
-            self.isNotNull = isNotNull
-            self.defaultValue = defaultValue
-            self.primaryKeyPosition = primaryKeyPosition
+            (self.name, self.declaredType, self.isNotNull) = (name, declaredType, isNotNull)
+            (self.defaultValue, self.primaryKeyPosition) = (defaultValue, primaryKeyPosition)
         }
     }
 

@@ -43,9 +43,7 @@ package struct TableDefinition: Sendable, Hashable {
         let rest = tokens[(end + 1)...]
         options = rest.first.map { String(sql[$0.range.lowerBound...]) } ?? ""
     }
-}
 
-extension TableDefinition {
     /// A CREATE TABLE statement with other types of some columns; nil where one of them is missing, or is more than a
     /// name and a type.
     package static func retyped(_ sql: String, as types: [String: String]) -> String? {
@@ -85,9 +83,7 @@ extension TableDefinition.Part {
     }
 
     /// Nil for a constraint of the table.
-    package var column: String? {
-        tokens.first.flatMap { Self.tableWords.contains($0.word) ? nil : $0.name }
-    }
+    package var column: String? { tokens.first.flatMap { Self.tableWords.contains($0.word) ? nil : $0.name } }
 
     /// Whether the values of the column are computed from others (sqlite.org/gencol.html).
     package var isGenerated: Bool {

@@ -12,9 +12,7 @@ extension EntityTable {
         // Names are given in the order of the entities, places by group.
         var groups = [[Column]](repeating: [], count: PlannedColumn.Group.allCases.count)
         for entity in tree {
-            for planned in PlannedColumn.columns(
-                declaredBy: entity, in: model, numbering: numbering, keeping: stored)
-            {
+            for planned in PlannedColumn.columns(declaredBy: entity, in: model, numbering: numbering, keeping: stored) {
                 groups[planned.group.rawValue].append(planned.column(named: names.claim(planned.baseName)))
             }
         }
@@ -80,9 +78,7 @@ struct PlannedColumn {
         case integers, orders, floats, decimals, strings, uris, uuids, transformables, binaries
     }
 
-    func column(named name: String) -> EntityTable.Column {
-        EntityTable.Column(name: name, type: type, role: role)
-    }
+    func column(named name: String) -> EntityTable.Column { EntityTable.Column(name: name, type: type, role: role) }
 
     /// The columns an entity's own properties need: its attributes by name, then its block of foreign keys.
     static func columns(
@@ -164,8 +160,7 @@ struct PlannedColumn {
     /// The place of a row in the ordered to-many at the other end of its to-one: by the number of the destination, then
     /// by the inverse's name backwards, unless the store has them in another order.
     private static func orderColumns(
-        of entity: EntityDescription, _ model: ManagedObjectModel, _ numbering: EntityNumbering,
-        _ stored: StoredNames
+        of entity: EntityDescription, _ model: ManagedObjectModel, _ numbering: EntityNumbering, _ stored: StoredNames
     ) -> [PlannedColumn] {
         let ordered = entity.relationships.filter { !$0.isToMany && !$0.isTransient }
             .compactMap { relationship -> (relationship: RelationshipDescription, number: Int, inverse: String)? in

@@ -47,8 +47,7 @@ extension JoinTable {
         }
         let own = smallestName(atOrBelow: reference.entity, in: model)
         let other = smallestName(atOrBelow: inverse.entity, in: model)
-        return own == other
-            ? reference.entity.precedesInByteOrder(inverse.entity) : own.precedesInByteOrder(other)
+        return own == other ? reference.entity.precedesInByteOrder(inverse.entity) : own.precedesInByteOrder(other)
     }
 
     private static func smallestName(atOrBelow name: String, in model: ManagedObjectModel) -> String {

@@ -76,9 +76,7 @@ extension StoreLayout {
             .unsupported, "Two tables of this model would both be named \(twice).", place: twice,
             remedy: "Rename one of the entities or relationships, whose names differ only in case.")
     }
-}
 
-extension StoreLayout {
     /// Every statement that makes a new store's tables, indexes and triggers, in the order of Core Data's catalogue.
     package var createStatements: [String] {
         let joins = Dictionary(grouping: joinTables) { join in
@@ -140,9 +138,7 @@ extension String {
         guard isBare, let first = utf8.first else { return quotedName }
         return first == UInt8(ascii: "$") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) ? quotedName : self
     }
-}
 
-extension String {
     /// Whether the SQL has that name as a whole word, bare or quoted.
     package func names(_ name: String) -> Bool {
         if contains(name.quotedName) { return true }

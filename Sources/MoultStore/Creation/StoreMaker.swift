@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultModel
-import MoultModelFiles
 import MoultSQLite
 
 #if canImport(FoundationEssentials)
@@ -46,9 +45,7 @@ package struct StoreMaker: Sendable {
     ///
     /// - Parameter rights: those of the file and of that folder.
     /// - Throws: `usage` if the path is taken; then, as after any other error, nothing was changed.
-    package func make(
-        at path: String, _ rights: FileRights = .byUmask, on system: some System = POSIXSystem()
-    ) throws {
+    package func make(at path: String, _ rights: FileRights = .byUmask, on system: some System = POSIXSystem()) throws {
         try system.checkNewPath(path, isStore: true)
         do {
             try system.makeFile(path, rights)

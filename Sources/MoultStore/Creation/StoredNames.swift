@@ -161,9 +161,7 @@ extension EntityDescription {
     fileprivate func listedToOnes(in model: ManagedObjectModel) -> [RelationshipReference] {
         relationships.filter { relationship in
             guard !relationship.isToMany, !relationship.isTransient, let inverse = model.inverse(of: relationship)
-            else {
-                return false
-            }
+            else { return false }
             return inverse.isToMany && inverse.isOrdered
         }.map { RelationshipReference(entity: name, name: $0.name) }
     }

@@ -1,4 +1,3 @@
-import MoultBasics
 import MoultModel
 import MoultSQLite
 

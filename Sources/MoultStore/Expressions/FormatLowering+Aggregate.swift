@@ -77,8 +77,7 @@ extension FormatLowering {
             return .value(LoweredValue(sql: "avg(\(value.sql))", kind: .real))
         default:
             let arguments: SQLText = "0, \(Int(value.kind.rawValue)), \(value.sql)"
-            return .value(
-                LoweredValue(sql: "\(name: FormatFunctions.name(of: aggregate))(\(arguments))", kind: kind))
+            return .value(LoweredValue(sql: "\(name: FormatFunctions.name(of: aggregate))(\(arguments))", kind: kind))
         }
     }
 

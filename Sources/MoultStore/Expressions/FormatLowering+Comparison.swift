@@ -195,9 +195,7 @@ extension LoweredValue {
 }
 
 extension ExpressionValue {
-    func folded(_ options: Predicate.Options) -> ExpressionValue {
-        text.map { .string($0.folded(options)) } ?? self
-    }
+    func folded(_ options: Predicate.Options) -> ExpressionValue { text.map { .string($0.folded(options)) } ?? self }
 }
 
 extension Predicate.Options {

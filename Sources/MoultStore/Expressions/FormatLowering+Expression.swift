@@ -101,8 +101,7 @@ extension FormatLowering {
         // Of two entities the upper one has what both have.
         let entities = [first.row, second.row].compactMap(\.?.entity)
         let upper = entities.min { model.lineage(of: $0).count < model.lineage(of: $1).count } ?? row.entity
-        return RowReference(
-            row.scope, upper, foreignKey: "(CASE WHEN \(condition.sql) THEN \(one) ELSE \(other) END)")
+        return RowReference(row.scope, upper, foreignKey: "(CASE WHEN \(condition.sql) THEN \(one) ELSE \(other) END)")
     }
 
     /// Returns a lowered expression as one value, which must not be an object.
@@ -111,8 +110,7 @@ extension FormatLowering {
         case .value(let value) where value.kind != .opaque: return value
         case .constant(let constant):
             if let stored = constant.stored {
-                var value = LoweredValue(
-                    sql: "\(value: stored.value)", kind: stored.kind, mayBeNull: constant.isNull)
+                var value = LoweredValue(sql: "\(value: stored.value)", kind: stored.kind, mayBeNull: constant.isNull)
                 // Reckoning begins with every digit that was written, also where no number holds them all.
                 if case .decimal(let digits) = constant, DecimalStorage.equal(to: digits) == nil {
                     value.exact = "\(value: .text(digits))"
@@ -123,9 +121,7 @@ extension FormatLowering {
         }
         throw refuse(expression.format, "it needs a value that the store can calculate with")
     }
-}
 
-extension FormatLowering {
     /// The end of a key path that starts at `base`.
     func lower(_ path: String, of base: Lowered) throws -> Lowered {
         if case .object(let row) = base, row.key == evaluated.key, let column = columns[path] { return column }
@@ -235,9 +231,7 @@ extension FormatLowering {
         guard let storage = layout.storage(ofRelationship: relationship.name, in: row.entity),
             let destination = model.entity(relationship.destinationEntityName),
             let table = layout.table(for: destination)?.name
-        else {
-            throw refuse(path, "\(relationship.name) or its destination is not in this store")
-        }
+        else { throw refuse(path, "\(relationship.name) or its destination is not in this store") }
         switch storage {
         case .foreignKey(_, let column, _):
             guard let alias = row.alias(in: layout) else { throw refuse(path, "its table is not in this store") }

@@ -108,9 +108,7 @@ extension FormatLowering {
                 try compareSingle(value, bounds[1], test.with(.lessThanOrEqual)),
             ], " AND ", empty: true)
     }
-}
 
-extension FormatLowering {
     /// Whether `element` is among the values of `container`.
     func member(_ element: Lowered, of container: Lowered, _ test: Test) throws -> LoweredCondition {
         switch container {
@@ -169,9 +167,7 @@ extension FormatLowering {
 
     /// Few values are parameters; many travel as one, so that no limit of SQLite is met and the statement stays short.
     private static func list(_ values: [SQLiteValue]) -> SQLText {
-        guard values.count > 64 else {
-            return "(\(values.map { "\(value: $0)" as SQLText }.joined(separator: ", ")))"
-        }
+        guard values.count > 64 else { return "(\(values.map { "\(value: $0)" as SQLText }.joined(separator: ", ")))" }
         let packed = PackedList(values)
         return packed.isPlain
             ? "(SELECT value FROM json_each(\(value: .text(packed.json))))"

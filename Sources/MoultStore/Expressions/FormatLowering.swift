@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultModel
-import MoultSQLite
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -43,13 +42,8 @@ package struct FormatLowering {
         layout: StoreLayout, store: UUID?, aliases: AliasCounter, evaluated: RowReference,
         variables: [String: Lowered] = [:], now: Double, format: String
     ) {
-        self.layout = layout
-        self.store = store
-        self.aliases = aliases
-        self.evaluated = evaluated
-        self.variables = variables
-        self.now = now
-        self.format = format
+        (self.layout, self.store, self.aliases, self.evaluated) = (layout, store, aliases, evaluated)
+        (self.variables, self.now, self.format) = (variables, now, format)
     }
 
     package var model: ManagedObjectModel { layout.model }

@@ -9,9 +9,7 @@ package final class AliasCounter {
     package init(schema: String? = nil) { self.schema = schema }
 
     /// A table as it stands behind FROM, without its alias.
-    func table(_ name: String) -> SQLText {
-        schema.map { "\(name: $0).\(table: name)" } ?? "\(table: name)"
-    }
+    func table(_ name: String) -> SQLText { schema.map { "\(name: $0).\(table: name)" } ?? "\(table: name)" }
 
     package func make() -> String {
         defer { next += 1 }
@@ -30,9 +28,7 @@ package final class QueryScope {
     package let link: SQLText?
 
     package init(_ source: SQLText, link: SQLText?, aliases: AliasCounter) {
-        self.source = source
-        self.link = link
-        self.aliases = aliases
+        (self.source, self.link, self.aliases) = (source, link, aliases)
     }
 
     /// The value of an expression over the scope's one row: as it is, or where rows had to be joined, as a SELECT.

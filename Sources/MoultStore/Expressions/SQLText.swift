@@ -5,7 +5,7 @@ import MoultSQLite
 /// Pieces are put together by interpolation: `"\(left) = \(value: .integer(1))"`. A name goes in as `\(name: "ZNAME")`,
 /// a number of Moult's own as itself; nothing else can be put into the text. A table goes in as `\(table: "ZTABLE")`,
 /// so that a piece knows whose rows it asks for.
-package struct SQLText: Sendable, Hashable, ExpressibleByStringInterpolation {
+package struct SQLText: Sendable, Hashable, ExpressibleByStringInterpolation, CustomStringConvertible {
     package private(set) var text: String
     package private(set) var values: [SQLiteValue] = []
     /// The tables whose rows are asked for.
@@ -50,9 +50,7 @@ package struct SQLText: Sendable, Hashable, ExpressibleByStringInterpolation {
         left.values += right.values
         if !right.reads.isEmpty { left.reads.formUnion(right.reads) }
     }
-}
 
-extension SQLText: CustomStringConvertible {
     /// The whole text with its values, as it is put into a `String`.
     package var description: String { inlined }
 }
@@ -141,8 +139,7 @@ extension SQLiteValue {
             return "\(number)"
         case .text(let text):
             // A literal ends at the first NUL.
-            return text.utf8.contains(0)
-                ? "CAST(x'\(Array(text.utf8).hexadecimal)' AS TEXT)" : text.quotedLiteral
+            return text.utf8.contains(0) ? "CAST(x'\(Array(text.utf8).hexadecimal)' AS TEXT)" : text.quotedLiteral
         case .blob(let bytes): return "x'\(bytes.hexadecimal)'"
         }
     }

@@ -191,10 +191,7 @@ final class TransformCalls {
         from sourceEntity: String, prefix: String
     ) {
         self.available = Dictionary(available.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        self.attribute = attribute
-        self.entity = entity
-        self.sourceEntity = sourceEntity
-        self.prefix = prefix
+        (self.attribute, self.entity, self.sourceEntity, self.prefix) = (attribute, entity, sourceEntity, prefix)
     }
 
     /// The name of the function that makes the call.

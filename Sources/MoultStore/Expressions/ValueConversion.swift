@@ -85,13 +85,7 @@ extension ExpressionValue {
 
     private var anyNumber: ExpressionNumber? { number ?? text.flatMap(ExpressionNumber.init(digits:)) }
 
-    private var whole: Int64? {
-        switch anyNumber {
-        case .integer(let number)?: number
-        case .real(let number)?: Int64(exactly: number)
-        case nil: nil
-        }
-    }
+    private var whole: Int64? { anyNumber?.whole }
 
     private var flag: Bool? {
         switch text?.lowercased() {
@@ -104,9 +98,7 @@ extension ExpressionValue {
     /// Seconds since 2001-01-01 00:00:00 UTC.
     private var moment: Double? {
         guard let text else { return number?.double }
-        if let stamp = Timestamp(iso8601: text) {
-            return stamp.seconds(since: Timestamp(seconds: Self.referenceDate))
-        }
+        if let stamp = Timestamp(iso8601: text) { return stamp.seconds(since: Timestamp(seconds: Self.referenceDate)) }
         return ExpressionNumber(digits: text)?.double
     }
 

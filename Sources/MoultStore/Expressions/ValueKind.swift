@@ -1,4 +1,3 @@
-import MoultBasics
 import MoultModel
 import MoultModelFiles
 import MoultSQLite
@@ -41,9 +40,7 @@ package enum ValueKind: Int64, Sendable {
         case .undefined, .transformable, .objectID, .composite: return nil
         }
     }
-}
 
-extension ValueKind {
     package var name: String {
         switch self {
         case .null: "nil"

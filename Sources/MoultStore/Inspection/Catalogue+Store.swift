@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
 
 extension Catalogue {
@@ -106,8 +105,7 @@ extension Catalogue.Entry {
     package var plainColumns: [Catalogue.Column]? {
         var columns: [Catalogue.Column] = []
         let keys = forEachPlainColumn { name, type, isKey in
-            columns.append(
-                Catalogue.Column(name: String(name), declaredType: type, primaryKeyPosition: isKey ? 1 : 0))
+            columns.append(Catalogue.Column(name: String(name), declaredType: type, primaryKeyPosition: isKey ? 1 : 0))
         }
         guard let keys else { return nil }
         for (position, key) in keys.enumerated() {

@@ -120,9 +120,7 @@ extension ModelBundle {
     ///
     /// - Throws: as ``ModelBundle/init(contentsOf:order:)``; of a store, what looking at it throws, and what
     ///   ``StoreModelCache/version(of:in:)`` does.
-    package init(
-        modelOrStoreAt path: String, order: [String]? = nil, system: any System = POSIXSystem()
-    ) throws {
+    package init(modelOrStoreAt path: String, order: [String]? = nil, system: any System = POSIXSystem()) throws {
         guard try StoreProbe.isDatabase(path, system) else {
             try self.init(contentsOf: path, order: order)
             return

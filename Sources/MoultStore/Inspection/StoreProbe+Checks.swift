@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultModelFiles
 import MoultSQLite
 
@@ -143,8 +142,7 @@ extension StoreProbe {
 
     private static func cutOff(_ path: String, _ place: String) -> MigrationError {
         MigrationError(
-            .storeCorrupted, "\(path) is cut off \(place).", place: path,
-            remedy: MigrationError.damagedStoreRemedy)
+            .storeCorrupted, "\(path) is cut off \(place).", place: path, remedy: MigrationError.damagedStoreRemedy)
     }
 
     /// Looks at the tables: a readable schema, and the two tables that every store of Core Data has.
@@ -169,9 +167,7 @@ extension StoreProbe {
     {
         MigrationError(.notAStore, message, place: path, remedy: remedy)
     }
-}
 
-extension StoreProbe {
     /// The error for a database whose header can be read and whose pages are encrypted, as SQLCipher leaves it with
     /// `cipher_plaintext_header_size` for a store in the folder of an app group; nil for any other file.
     package static func encrypted(_ path: String, _ system: any System) throws -> MigrationError? {
@@ -204,9 +200,7 @@ extension StoreProbe {
         guard bytes.count >= start + 8, [2, 5, 10, 13].contains(bytes[start]) else { return false }
         return bytes[start + 7] <= 60
     }
-}
 
-extension StoreProbe {
     /// The error for a store that is sound by itself and damaged with the log or the journal next to it: such a file
     /// belongs to another store, or to another state of this one.
     ///

@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultModel
-import MoultPlan
 import MoultSQLite
 
 /// A store opened for looking, without changing a byte of it or of any file beside it.
@@ -121,11 +120,9 @@ package final class StoreProbe {
             .locked, "Another process kept writing to the store while it was read.", place: path,
             remedy: "Close every app that has it open and run the command again.")
     }
-}
 
-// MARK: - The three ways
+    // MARK: - The three ways
 
-extension StoreProbe {
     /// The names that SQLite puts behind a store's own for its side files.
     package static let sideFileSuffixes = ["-wal", "-journal", "-shm"]
 
@@ -177,9 +174,7 @@ extension StoreProbe {
             try status == nil || system.holdsSame(path + suffix, copy + suffix)
         }
     }
-}
 
-extension StoreProbe {
     /// Calls `body` for each object of a store, ordered by entity and key. The store is not changed, and one object is in
     /// memory at a time.
     ///

@@ -63,9 +63,7 @@ private struct Candidates {
     let versions: ModelVersions
 
     /// The version that the model in the store is.
-    var byModelCache: Int? {
-        snapshot.cachedModel.flatMap { versions.position(matching: VersionHashes(of: $0)) }
-    }
+    var byModelCache: Int? { snapshot.cachedModel.flatMap { versions.position(matching: VersionHashes(of: $0)) } }
 
     /// The latest version that explains every table and column.
     var byTables: Int? { versions.versions.indices.last { fits(versions.versions[$0].model) } }
@@ -105,9 +103,7 @@ extension ModelVersions {
     /// - Throws: `storeUnknown` for a store of no version that is here; what reading the store throws.
     package func version(ofStore store: String) throws -> ModelVersion {
         let hashes = try StoreProbe.read(store) { try StoreSnapshot($0.connection).hashes }
-        guard let place = place(of: hashes) else {
-            throw MigrationError.storeUnknown(nearest: nearest(to: hashes))
-        }
+        guard let place = place(of: hashes) else { throw MigrationError.storeUnknown(nearest: nearest(to: hashes)) }
         return place.version
     }
 

@@ -62,11 +62,9 @@ package struct StoreSnapshot: Sendable, Equatable {
             .notAStore, "\(found), so it is not a Core Data store.", place: path,
             remedy: "Name a store that Core Data or SwiftData made.")
     }
-}
 
-// MARK: - What the store has
+    // MARK: - What the store has
 
-extension StoreSnapshot {
     /// The level whose rules its tables follow: the nearest known one where its own is not known.
     package var framework: FrameworkLevel { metadata.framework.map(FrameworkLevel.init)?.nearestKnown ?? .newest }
     /// The hashes of the entities the store holds; none where the metadata name none.
@@ -113,11 +111,9 @@ extension StoreSnapshot {
         }
         return counts
     }
-}
 
-// MARK: - Reading
+    // MARK: - Reading
 
-extension StoreSnapshot {
     /// The tables of Core Data's own that every store has, the last from framework 637 on.
     package static let coreTables = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
     package static let historyTables = ["ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING"]
@@ -142,18 +138,14 @@ extension StoreSnapshot {
         return rows
     }
 
-    private static func historyKeys(
-        _ connection: Connection, _ columns: TableColumns
-    ) throws -> [String: Int64] {
+    private static func historyKeys(_ connection: Connection, _ columns: TableColumns) throws -> [String: Int64] {
         var keys: [String: Int64] = [:]
         for table in historyTables where columns[table]?.contains(where: { $0.name == "Z_PK" }) == true {
             keys[table] = try connection.integer("SELECT max(Z_PK) FROM \(table.quotedName)")
         }
         return keys
     }
-}
 
-extension StoreSnapshot {
     /// The facts in the database's header.
     package struct FileFacts: Sendable, Hashable {
         package enum JournalMode: String, Sendable, Hashable { case rollback, wal }
@@ -181,9 +173,7 @@ extension StoreSnapshot {
             }
         }
     }
-}
 
-extension StoreSnapshot {
     /// A note for each table whose counter in `Z_PRIMARYKEY` is below a key that is taken, those of persistent history
     /// too. A migration sets the counter to the highest key, which is what a repair does.
     ///
@@ -196,9 +186,7 @@ extension StoreSnapshot {
         return (entities + history).compactMap { name, highest in
             guard let highest, let row = primaryKeyRows.first(where: { $0.name == name }),
                 row.isUncountable || row.max < highest
-            else {
-                return nil
-            }
+            else { return nil }
             guard highest < .max else {
                 return Finding(
                     code: "key-counter", severity: .error, place: name,

@@ -46,11 +46,7 @@ package struct TriggerDefinition: Sendable, Hashable {
     /// The `CREATE TRIGGER` statement.
     package let sql: String
 
-    package init(name: String, table: String, sql: String) {
-        self.name = name
-        self.table = table
-        self.sql = sql
-    }
+    package init(name: String, table: String, sql: String) { (self.name, self.table, self.sql) = (name, table, sql) }
 }
 
 /// The derivations whose triggers are known.
@@ -204,10 +200,8 @@ struct DerivedColumn {
             trigger(on: table, "SOURCE_INSERT", "INSERT", "", update(found, where: own, inserting: true)),
             trigger(on: table, "SOURCE_UPDATE", "UPDATE OF \(foreign)", "", update(found, where: own)),
             trigger(
-                on: source, "PARAMETER_INSERT", "INSERT", "",
-                update("NEW.\(value)", where: theirs, inserting: true)),
-            trigger(
-                on: source, "PARAMETER_UPDATE", "UPDATE OF \(value)", "", update("NEW.\(value)", where: theirs)),
+                on: source, "PARAMETER_INSERT", "INSERT", "", update("NEW.\(value)", where: theirs, inserting: true)),
+            trigger(on: source, "PARAMETER_UPDATE", "UPDATE OF \(value)", "", update("NEW.\(value)", where: theirs)),
         ]
     }
 }

@@ -66,16 +66,12 @@ package struct PrimaryKeyRow: Sendable, Hashable {
     package var isUncountable = false
 
     package init(number: Int, name: String, superNumber: Int, max: Int64) {
-        self.number = number
-        self.name = name
-        self.superNumber = superNumber
-        self.max = max
+        (self.number, self.name, self.superNumber, self.max) = (number, name, superNumber, max)
     }
 
     /// The highest key of a row of `Z_PRIMARYKEY` as SQL: a number, as SQLite reads what is none; 0 where no key could
     /// come after it.
-    package static let highestSQL =
-        "ifnull(CAST(Z_MAX AS INTEGER) * (CAST(Z_MAX AS INTEGER) < 9223372036854775807), 0)"
+    package static let highestSQL = "ifnull(CAST(Z_MAX AS INTEGER) * (CAST(Z_MAX AS INTEGER) < 9223372036854775807), 0)"
     /// Whether Core Data cannot count on in a row of `Z_PRIMARYKEY`, as SQL.
     package static let isUncountableSQL = "(typeof(Z_MAX) <> 'integer' OR Z_MAX NOT BETWEEN 0 AND 9223372036854775806)"
 
@@ -83,9 +79,7 @@ package struct PrimaryKeyRow: Sendable, Hashable {
         "INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) "
             + "VALUES (\(number), \(name.quotedLiteral), \(superNumber), \(max))"
     }
-}
 
-extension PrimaryKeyRow {
     /// The rows of a store's `Z_PRIMARYKEY` that have a name, by number.
     static func all(_ connection: Connection, columns: [Catalogue.Column], findings: inout [Finding]) throws
         -> [PrimaryKeyRow]
@@ -122,7 +116,7 @@ extension EntityNumbering {
     /// identifier, then by the number a new store would give, then as the only one left under a parent.
     init(actual snapshot: StoreSnapshot, model: ManagedObjectModel, findings: inout [Finding]) throws {
         let held = try Self.entitiesHeld(by: snapshot, of: model, findings: &findings)
-        var matching = RowMatching(rows: snapshot.entityRows, model: model)
+        var matching = RowMatching(rows: snapshot.entityRows)
         matching.matchNames(of: held)
         if matching.numbers.count < held.count {
             let names = Set(held.map(\.name))
@@ -158,7 +152,7 @@ extension EntityNumbering {
         findings: inout [Finding]
     ) throws {
         let held = try Self.entitiesHeld(by: snapshot, of: model, findings: &findings)
-        var matching = RowMatching(rows: snapshot.entityRows, model: model)
+        var matching = RowMatching(rows: snapshot.entityRows)
         matching.matchNames(of: held)
         var numbers = matching.numbers
         let fresh = EntityNumbering(of: model)
@@ -222,12 +216,10 @@ private struct RowMatching {
     private let rows: [PrimaryKeyRow]
     private let byName: [String: [PrimaryKeyRow]]
     private var matched: Set<Int> = []
-    private let model: ManagedObjectModel
 
-    init(rows: [PrimaryKeyRow], model: ManagedObjectModel) {
+    init(rows: [PrimaryKeyRow]) {
         self.rows = rows
         byName = Dictionary(grouping: rows, by: \.name)
-        self.model = model
     }
 
     enum Candidates {

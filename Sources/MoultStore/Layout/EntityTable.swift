@@ -21,10 +21,8 @@ package struct EntityTable: Sendable, Equatable {
         name: String, rootEntityName: String, columns: [Column], constraints: [UniqueConstraint] = [],
         sql: String? = nil
     ) {
-        self.name = name
-        self.rootEntityName = rootEntityName
-        self.columns = columns
-        self.constraints = constraints
+        (self.name, self.rootEntityName) = (name, rootEntityName)
+        (self.columns, self.constraints) = (columns, constraints)
         self.sql = sql ?? Self.createStatement(name, columns, constraints)
     }
 
@@ -52,11 +50,7 @@ package struct EntityTable: Sendable, Equatable {
         package let type: String
         package let role: Role
 
-        package init(name: String, type: String, role: Role) {
-            self.name = name
-            self.type = type
-            self.role = role
-        }
+        package init(name: String, type: String, role: Role) { (self.name, self.type, self.role) = (name, type, role) }
 
         /// The role of a column. `entity` is the entity that declares the property, not one that inherits it.
         package enum Role: Sendable, Hashable {
@@ -172,8 +166,7 @@ package enum DecimalStorage {
     /// Returns the value that the column holds for the digits: the equal number, or the nearest. Nil for what is no
     /// number, and where the nearest number is none that a decimal can be.
     package static func value(_ digits: String) -> SQLiteValue? {
-        equal(to: digits)
-            ?? Double(digits).flatMap { $0.isFinite && DecimalNumber("\($0)") != nil ? .real($0) : nil }
+        equal(to: digits) ?? Double(digits).flatMap { $0.isFinite && DecimalNumber("\($0)") != nil ? .real($0) : nil }
     }
 
     /// The number from which exactly these digits are read back; nil if there is none.
@@ -186,9 +179,7 @@ package enum DecimalStorage {
     }
 
     /// The number that is stored for digits without an equal number: the nearest.
-    package static func nearest(_ digits: String) -> String? {
-        Double(digits).flatMap { DecimalNumber("\($0)") }?.text
-    }
+    package static func nearest(_ digits: String) -> String? { Double(digits).flatMap { DecimalNumber("\($0)") }?.text }
 
     /// Whether there are at most fifteen digits and no exponent, as with money. Then nothing else has to be checked.
     private static func isShort(_ digits: String) -> Bool {

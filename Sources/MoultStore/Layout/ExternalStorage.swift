@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
 
 /// The files next to a store that hold large values.
@@ -160,9 +159,7 @@ extension ExternalStorage {
     /// The names that some columns give in rows of a table.
     ///
     /// - Parameter rows: what follows FROM: the table as `r`, and a condition.
-    package static func names(
-        in connection: Connection, _ columns: [String], of rows: String
-    ) throws -> Set<String> {
+    package static func names(in connection: Connection, _ columns: [String], of rows: String) throws -> Set<String> {
         guard !columns.isEmpty else { return [] }
         let columns = columns.map { "r.\($0.quotedName)" }
         let isCell = columns.map {
@@ -201,8 +198,7 @@ extension ExternalStorage {
         var files = try files(on: system)
         guard !files.isEmpty, let others = namesOfOthers(than: store, on: system) else { return Unnamed() }
         for name in try Self.names(in: connection).union(others) { files[name] = nil }
-        return Unnamed(
-            names: files.keys.sorted { $0.precedesInByteOrder($1) }, bytes: files.values.reduce(0, +))
+        return Unnamed(names: files.keys.sorted { $0.precedesInByteOrder($1) }, bytes: files.values.reduce(0, +))
     }
 
     /// Of some files that a store no longer names, those that are there and that no store which shares the folder names.

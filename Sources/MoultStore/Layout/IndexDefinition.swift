@@ -11,10 +11,7 @@ package struct IndexDefinition: Sendable, Hashable {
     package let sql: String
 
     package init(name: String, table: String, isUnique: Bool = false, sql: String) {
-        self.name = name
-        self.table = table
-        self.isUnique = isUnique
-        self.sql = sql
+        (self.name, self.table, self.isUnique, self.sql) = (name, table, isUnique, sql)
     }
 }
 
@@ -102,11 +99,9 @@ extension IndexDefinition {
                 columns: columns.map { "\($0.sqlName) COLLATE BINARY ASC" }, isUnique: true)
         }
     }
-}
 
-// MARK: - Indexes that a model declares
+    // MARK: - Indexes that a model declares
 
-extension IndexDefinition {
     private static func declared(
         by entity: EntityDescription, _ table: EntityTable, _ layout: StoreLayout, _ findings: inout [Finding]
     ) -> [IndexDefinition] {
@@ -151,8 +146,7 @@ extension IndexDefinition {
                 return nil
             }
         }
-        return IndexDefinition(
-            "Z_\(entity.name)_\(index.name)", on: table.name, columns: columns, predicate: predicate)
+        return IndexDefinition("Z_\(entity.name)_\(index.name)", on: table.name, columns: columns, predicate: predicate)
     }
 
     private static func unknown(_ what: String, _ index: FetchIndexDescription, _ entity: EntityDescription) -> Finding
@@ -175,7 +169,7 @@ extension EntityTable.Column.Role {
 }
 
 extension StoreLayout {
-    /// The column of an attribute or of a to-one relationship.
+    /// The column of an attribute, or of the key of a to-one relationship; nil for another property.
     package func column(forProperty name: String, in entity: EntityDescription) -> String? {
         if let column = column(forAttribute: name, in: entity) { return column }
         guard case .foreignKey(_, let column, _)? = storage(ofRelationship: name, in: entity) else { return nil }

@@ -10,17 +10,14 @@ package struct JoinTable: Sendable, Equatable {
     package let sql: String
 
     package init(name: String, owner: RelationshipReference, columns: [Column], sql: String? = nil) {
-        self.name = name
-        self.owner = owner
-        self.columns = columns
+        (self.name, self.owner, self.columns) = (name, owner, columns)
         self.sql = sql ?? Self.createStatement(name, columns)
     }
 
     /// The new table with further columns of an app's own, placed as `ALTER TABLE … ADD COLUMN` places them.
     func adding(_ definitions: [String]) -> JoinTable {
         JoinTable(
-            name: name, owner: owner, columns: columns,
-            sql: Self.createStatement(name, columns, adding: definitions))
+            name: name, owner: owner, columns: columns, sql: Self.createStatement(name, columns, adding: definitions))
     }
 
     package func column(_ role: Column.Role) -> String? { columns.first { $0.role == role }?.name }
@@ -69,9 +66,7 @@ package struct JoinTable: Sendable, Equatable {
         }
     }
 
-    private static func createStatement(
-        _ name: String, _ columns: [Column], adding further: [String] = []
-    ) -> String {
+    private static func createStatement(_ name: String, _ columns: [Column], adding further: [String] = []) -> String {
         let definitions = (columns.map { "\($0.name.sqlName) INTEGER" } + further).joined(separator: ", ")
         let key = columns.filter(\.isKey).map(\.name).sqlList
         return "CREATE TABLE \(name.sqlName) ( \(definitions), PRIMARY KEY (\(key)) )"
@@ -103,9 +98,7 @@ package enum RelationshipStorage: Sendable, Hashable {
         isReflexive: Bool)
     /// A to-many without inverse: rows of `table`, the destination's, whose `column` holds the object's key.
     case inverseless(table: String, column: String, orderColumn: String?)
-}
 
-extension RelationshipStorage {
     /// The storage of every relationship that the tables have columns for, by the entity that declares it.
     static func all(
         of model: ManagedObjectModel, joinTables: [JoinTable], tables: (_ root: String) -> EntityTable?

@@ -39,9 +39,7 @@ package struct PersistentHistory: Sendable, Equatable {
         }
     }
 
-    package var tables: [Table] {
-        [changes, transactions] + (level.hasHistoryStrings ? [strings] : [])
-    }
+    package var tables: [Table] { [changes, transactions] + (level.hasHistoryStrings ? [strings] : []) }
 
     package var primaryKeyRows: [PrimaryKeyRow] {
         tables.map { PrimaryKeyRow(number: $0.number, name: $0.entityName, superNumber: 0, max: 0) }
@@ -114,8 +112,7 @@ package struct HistorySlots: Sendable {
         let table = layout.table(for: entity)
         let has = { (role: (String, String) -> EntityTable.Column.Role) in
             toOnes.filter { name in
-                layout.model.declaringEntity(of: name, in: entity)
-                    .flatMap { table?.column(role($0.name, name)) } != nil
+                layout.model.declaringEntity(of: name, in: entity).flatMap { table?.column(role($0.name, name)) } != nil
             }
         }
         toManyNames = relationships.filter(\.isToMany).map(\.name)

@@ -88,9 +88,7 @@ package struct VirtualTable: Sendable, Hashable {
     package let fillStatement: String?
 
     package init(name: String, sql: String, fillStatement: String?) {
-        self.name = name
-        self.sql = sql
-        self.fillStatement = fillStatement
+        (self.name, self.sql, self.fillStatement) = (name, sql, fillStatement)
     }
 
     /// Makes it, and fills it where that is known.

@@ -36,11 +36,8 @@ package struct StoreLayout: Sendable, Equatable {
         model: ManagedObjectModel, level: FrameworkLevel, entityNumbers: [String: Int], tables: [EntityTable],
         joinTables: [JoinTable]
     ) {
-        self.model = model
-        self.level = level
-        self.entityNumbers = entityNumbers
-        self.tables = tables
-        self.joinTables = joinTables
+        (self.model, self.level, self.entityNumbers) = (model, level, entityNumbers)
+        (self.tables, self.joinTables) = (tables, joinTables)
         let byRoot = Dictionary(
             tables.enumerated().map { ($1.rootEntityName, $0) }, uniquingKeysWith: { first, _ in first })
         tablePositions = byRoot
@@ -85,11 +82,9 @@ package struct StoreLayout: Sendable, Equatable {
 
     /// Findings for what Core Data writes in an unknown way, and for what a real store has or lacks.
     package var findings: [Finding] { noticed + (actualNumbering.map(indexFindings) ?? []) }
-}
 
-// MARK: - Lookups
+    // MARK: - Lookups
 
-extension StoreLayout {
     /// The table that holds the rows of `entity`: its root entity's.
     package func table(for entity: EntityDescription) -> EntityTable? {
         tablePositions[model.root(of: entity).name].map { tables[$0] }

@@ -36,8 +36,7 @@ package struct StoreMetadata: Sendable, Equatable {
 
     static func invalid(_ message: String, cause: String? = nil) -> MigrationError {
         MigrationError(
-            .metadataInvalid, message, place: "Z_METADATA",
-            remedy: MigrationError.damagedStoreRemedy, cause: cause)
+            .metadataInvalid, message, place: "Z_METADATA", remedy: MigrationError.damagedStoreRemedy, cause: cause)
     }
 }
 
@@ -114,9 +113,7 @@ extension StoreMetadata {
             entries[Key.checksum] = .string(version.hashes.checksum.base64)
         }
     }
-}
 
-extension StoreMetadata {
     /// Reads the row of `Z_METADATA`.
     ///
     /// - Throws: `notAStore` if there is no such table, `metadataInvalid` if the row is missing or damaged.
@@ -161,9 +158,7 @@ package struct RestoreMark: Equatable, Sendable {
     /// The numbers of transactions that are gone, in ascending ranges.
     package var lost: [ClosedRange<Int64>]
 
-    package init(run: String, lost: [ClosedRange<Int64>]) {
-        (self.run, self.lost) = (run, lost)
-    }
+    package init(run: String, lost: [ClosedRange<Int64>]) { (self.run, self.lost) = (run, lost) }
 
     /// Nil if no restore has taken numbers back.
     package init?(_ metadata: StoreMetadata) {

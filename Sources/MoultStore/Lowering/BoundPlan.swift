@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultModel
-import MoultModelFiles
 import MoultPlan
 import MoultSQLite
 
@@ -17,10 +16,8 @@ package struct BoundPlan: Sendable {
         package var framework: Int
 
         package init(storeUUID: String, checksum: [UInt8], catalogueDigest: [UInt8], framework: Int) {
-            self.storeUUID = storeUUID
-            self.checksum = checksum
-            self.catalogueDigest = catalogueDigest
-            self.framework = framework
+            (self.storeUUID, self.checksum) = (storeUUID, checksum)
+            (self.catalogueDigest, self.framework) = (catalogueDigest, framework)
         }
 
         package init(_ snapshot: StoreSnapshot) {
@@ -37,9 +34,7 @@ package struct BoundPlan: Sendable {
         package var losses: [MigrationLoss]
 
         package init(rowCounts: [String: Int64], disjoint: Set<[Int]>, losses: [MigrationLoss] = []) {
-            self.rowCounts = rowCounts
-            self.disjoint = disjoint
-            self.losses = losses
+            (self.rowCounts, self.disjoint, self.losses) = (rowCounts, disjoint, losses)
         }
     }
 
@@ -122,8 +117,7 @@ package struct BoundPlan: Sendable {
         metadata.setVersion(target, level: snapshot.framework)
         self.metadata = metadata
         let highestKeys = try snapshot.highestKeys(in: old, over: connection)
-        let disjoint =
-            try known?.disjoint ?? StoreLowering.disjoint(mapping, from: old, to: new, over: connection)
+        let disjoint = try known?.disjoint ?? StoreLowering.disjoint(mapping, from: old, to: new, over: connection)
         self.disjoint = disjoint
         func lowering(_ rowCounts: [String: Int64]) throws -> StoreLowering {
             try StoreLowering(
@@ -278,13 +272,9 @@ extension StoreSnapshot {
         }
         return highest
     }
-}
 
-extension StoreSnapshot {
     /// Objects by entity as an upper bound that no row has to be read for, and zero exactly where there are none.
-    fileprivate func estimatedRowCounts(
-        in layout: StoreLayout, over connection: Connection
-    ) throws -> [String: Int64] {
+    fileprivate func estimatedRowCounts(in layout: StoreLayout, over connection: Connection) throws -> [String: Int64] {
         var counts: [String: Int64] = [:]
         for (name, number) in layout.entityNumbers {
             guard let table = layout.table(forEntity: name)?.name else { continue }

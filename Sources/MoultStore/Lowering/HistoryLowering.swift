@@ -25,8 +25,7 @@ struct HistoryLowering {
         let map = lowering.numberMap
         var columns: [Int: HistoryColumns] = [:]
         for contribution in lowering.contributions {
-            columns[contribution.sourceNumber] = HistoryColumns(
-                contribution, from: source, to: lowering.destination)
+            columns[contribution.sourceNumber] = HistoryColumns(contribution, from: source, to: lowering.destination)
         }
         self.columns = columns
 

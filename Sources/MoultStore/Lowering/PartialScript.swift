@@ -111,9 +111,7 @@ package struct PartialScript: Sendable {
         }
         return copies + history
     }
-}
 
-extension PartialScript {
     /// The condition that a column of a row holds the key of a listed object.
     ///
     /// - Parameter schema: where the list is.
@@ -148,8 +146,7 @@ extension StoreLowering {
         else { return nil }
         return PartialScript.Source(
             table: fill.source, numbers: change.contributions.map(\.sourceNumber).sorted(), rootNumber: root,
-            destination: change.table.name,
-            destinationNumbers: change.contributions.map(\.destinationNumber).sorted(),
+            destination: change.table.name, destinationNumbers: change.contributions.map(\.destinationNumber).sorted(),
             destinationRootNumber: destinationRoot)
     }
 
@@ -165,9 +162,8 @@ extension StoreLowering {
             name: name, columns: table.columns.map(\.name), key: ["Z_PK"],
             limits: isLocal ? [.init(column: "Z_PK", source: fill.source)] : nil,
             unfilled: table.columns.filter { isUnfilled($0, change.contributions) }.map(\.name),
-            numbers: change.contributions.map(\.destinationNumber).sorted(),
-            make: .createTable(name, table.sql), fillAll: [insert(fill, into: name)] + orders,
-            fillListed: [listed])
+            numbers: change.contributions.map(\.destinationNumber).sorted(), make: .createTable(name, table.sql),
+            fillAll: [insert(fill, into: name)] + orders, fillListed: [listed])
     }
 
     /// - Parameter places: by entity table of the destination, the table of the source that feeds it.

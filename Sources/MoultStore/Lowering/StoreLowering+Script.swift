@@ -65,8 +65,7 @@ extension StoreLowering {
         let ways =
             tables.filter { !$0.isOfCatalogue }.map { TableWay($0) }
             + joins.map { TableWay($0, isNew: !present.contains($0.table.name)) }.filter { $0.kind == .rebuilt }
-        let reasons =
-            ways.map(\.sentence) + others.map(\.sentence) + keptObjects.obstacles.map { "Impossible: \($0)." }
+        let reasons = ways.map(\.sentence) + others.map(\.sentence) + keptObjects.obstacles.map { "Impossible: \($0)." }
         guard !reasons.isEmpty else { return }
         throw MigrationError(
             .unsupported, "This migration cannot run in place. \(reasons.joined(separator: " "))",
@@ -212,8 +211,7 @@ extension StoreLowering {
         }
     }
 
-    private func createIndexes(_ tables: [TableChange], dropped: [String], kept: Set<String>)
-        -> [StoreScript.Statement]
+    private func createIndexes(_ tables: [TableChange], dropped: [String], kept: Set<String>) -> [StoreScript.Statement]
     {
         let gone = Set(dropped + keptObjects.drops(.index))
         let present = Set(
@@ -379,8 +377,7 @@ extension StoreLowering {
                 .init(
                     .metadata, "Z_MODELCACHE", "DELETE FROM main.Z_MODELCACHE", "Remove the old model from the store."),
                 .init(
-                    .metadata, "Z_MODELCACHE",
-                    "INSERT INTO main.Z_MODELCACHE (Z_CONTENT) VALUES (\(content))",
+                    .metadata, "Z_MODELCACHE", "INSERT INTO main.Z_MODELCACHE (Z_CONTENT) VALUES (\(content))",
                     "Keep the new model in the store."),
             ]
         }

@@ -81,13 +81,8 @@ struct StoreLowering: Sendable {
     ) throws {
         self.sortsPairs = sortsPairs
         leadingColumns = Self.leadingColumns(of: source)
-        self.source = source
-        self.destination = destination
-        self.mapping = mapping
-        self.catalogue = catalogue
-        self.rowCounts = rowCounts
-        self.keptObjects = keptObjects
-        self.historyGaps = historyGaps
+        (self.source, self.destination, self.mapping, self.catalogue) = (source, destination, mapping, catalogue)
+        (self.rowCounts, self.keptObjects, self.historyGaps) = (rowCounts, keptObjects, historyGaps)
         let isPending =
             isPending || !catalogue.leftoverTables.isEmpty
             || source.tables.contains { $0.columns.contains { DeferredName.isOne($0.name) } }

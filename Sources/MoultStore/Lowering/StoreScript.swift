@@ -69,9 +69,7 @@ package struct StoreScript: Sendable, Equatable {
         place = isInPlace ? .catalogue : .copy
         self.historyColumns = historyColumns
     }
-}
 
-extension StoreScript {
     /// The functions that the statements call, beside those of ``FormatFunctions``.
     ///
     /// - Parameter externalFile: the bytes of the external data file of that name.
@@ -101,9 +99,7 @@ extension StoreScript {
         default: return value
         }
     }
-}
 
-extension StoreScript {
     /// One SQL statement: what it does, to which table, from the rows of which, and the same in one sentence.
     package struct Statement: Sendable, Equatable {
         package enum Kind: Sendable, Hashable {
@@ -134,18 +130,11 @@ extension StoreScript {
             _ kind: Kind, _ table: String, reads: Set<String> = [], _ sql: String, _ sentence: String,
             rows: RowCount = 0, keys: Keys? = nil
         ) {
-            self.kind = kind
-            self.table = table
-            self.reads = reads
-            self.sql = sql
-            self.sentence = sentence
-            self.rows = rows
-            self.keys = keys
+            (self.kind, self.table, self.reads, self.sql) = (kind, table, reads, sql)
+            (self.sentence, self.rows, self.keys) = (sentence, rows, keys)
         }
 
-        init(
-            _ kind: Kind, _ table: String, text: SQLText, _ sentence: String, rows: RowCount = 0, keys: Keys? = nil
-        ) {
+        init(_ kind: Kind, _ table: String, text: SQLText, _ sentence: String, rows: RowCount = 0, keys: Keys? = nil) {
             self.init(kind, table, reads: text.reads, text.inlined, sentence, rows: rows, keys: keys)
         }
 
@@ -207,6 +196,19 @@ extension StoreScript {
 // MARK: - Statements that change the catalogue
 
 extension StoreScript.Statement {
+<<<<<<< 18eb1ffec6d7d1ee69e2ba203a648049af05bb82
+=======
+    /// About how many seconds SQLite takes for each object of the catalogue, whose text it parses again.
+    var secondsForEachObject: Double {
+        switch kind {
+        case .addColumn, .retypeColumns: 12e-6
+        case .renameColumn: 90e-6
+        case .renameTable, .dropColumn: 50e-6
+        default: 0
+        }
+    }
+
+>>>>>>> 3dc3c277e41ea34cf2bd9dfb8d4d2469de78f443
     static func createTable(_ name: String, _ sql: String) -> Self {
         .init(.createTable, name, sql, "Create the table \(name).")
     }
@@ -220,9 +222,7 @@ extension StoreScript.Statement {
     }
 
     /// - Parameter standard: what the rows that are there get, of which SQL has a literal.
-    static func addColumn(
-        _ column: String, _ type: String, standard: SQLiteValue = .null, to table: String
-    ) -> Self {
+    static func addColumn(_ column: String, _ type: String, standard: SQLiteValue = .null, to table: String) -> Self {
         .init(
             .addColumn, table,
             "ALTER TABLE main.\(table.quotedName) ADD COLUMN \(column.quotedName) "
@@ -231,9 +231,7 @@ extension StoreScript.Statement {
     }
 
     /// - Parameter sentence: nil where the new name is the one that the column keeps.
-    static func renameColumn(
-        _ column: String, to other: String, of table: String, _ sentence: String? = nil
-    ) -> Self {
+    static func renameColumn(_ column: String, to other: String, of table: String, _ sentence: String? = nil) -> Self {
         .init(
             .renameColumn, table,
             "ALTER TABLE main.\(table.quotedName) RENAME COLUMN \(column.quotedName) TO \(other.quotedName)",

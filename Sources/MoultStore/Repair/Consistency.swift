@@ -1,5 +1,4 @@
 import MoultModel
-import MoultSQLite
 
 /// The questions about rows that repairs and the rules of an app both ask of a store.
 ///
@@ -8,13 +7,6 @@ package struct Consistency {
     private let layout: StoreLayout
 
     package init(_ layout: StoreLayout) { self.layout = layout }
-
-    /// The column that has the value of an attribute, or the key of a to-one relationship; nil for another property.
-    package func column(of property: String, in entity: EntityDescription) -> String? {
-        if let column = layout.column(forAttribute: property, in: entity) { return column }
-        if case .foreignKey(_, let column, _)? = layout.storage(ofRelationship: property, in: entity) { return column }
-        return nil
-    }
 
     /// The objects whose values in all of the columns an object with a smaller key has too. An object with NULL in one of
     /// them is like no other.

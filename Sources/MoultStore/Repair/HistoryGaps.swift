@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
 
 /// The gaps of a store that keeps persistent history, in its tables and in their counters in `Z_PRIMARYKEY`.
@@ -90,15 +89,12 @@ package struct HistoryGaps: Sendable, Equatable {
                     + "\(.repair) removes references to nothing.")
         }
     }
-}
 
-// MARK: - Filling them
+    // MARK: - Filling them
 
-extension HistoryGaps {
     /// Makes tables and columns, then sets the counters.
     var statements: [StoreScript.Statement] {
-        tables.map { .createTable($0.name, $0.sql) }
-            + columns.filter(\.canBeAdded).flatMap(add) + counters.map(count)
+        tables.map { .createTable($0.name, $0.sql) } + columns.filter(\.canBeAdded).flatMap(add) + counters.map(count)
     }
 
     private func add(_ gap: Column) -> [StoreScript.Statement] {

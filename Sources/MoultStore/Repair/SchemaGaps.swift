@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
 
 /// The tables, columns and indexes of the model that a store lacks.
@@ -12,9 +11,7 @@ package struct SchemaGaps: Sendable, Equatable {
         package let isOfPairs: Bool
 
         package init(table: String, column: EntityTable.Column, isOfPairs: Bool = false) {
-            self.table = table
-            self.column = column
-            self.isOfPairs = isOfPairs
+            (self.table, self.column, self.isOfPairs) = (table, column, isOfPairs)
         }
     }
 
@@ -50,9 +47,7 @@ package struct SchemaGaps: Sendable, Equatable {
         let taken = Set(strangers.map { $0.name.uppercased() })
         func isTaken(_ table: String) -> Bool { taken.contains(table.uppercased()) }
         let lost = tableNames.filter(isTaken)
-        func hasNoKey(_ sql: String) -> Bool {
-            keys.contains { sql.names($0.table) && sql.names($0.column.name) }
-        }
+        func hasNoKey(_ sql: String) -> Bool { keys.contains { sql.names($0.table) && sql.names($0.column.name) } }
         var gaps = self
         (gaps.keys, gaps.strangers) = ([], [])
         gaps.tables.removeAll { isTaken($0.name) }

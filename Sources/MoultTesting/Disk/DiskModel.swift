@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultObjects
 
 /// The files and folders below a folder, twice: as programs see them, and as a power cut would leave them.

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
 import Synchronization
 
@@ -27,13 +26,8 @@ package final class FaultDisk: @unchecked Sendable {
 
     /// - Parameters:
     ///   - root: a folder without symbolic links that no connection has open.
-    package init(
-        _ root: String, _ fault: Fault?, clock: TrialClock = TrialClock(), lie: Lie = .none
-    ) throws {
-        self.root = root
-        self.clock = clock
-        self.fault = fault
-        self.lie = lie
+    package init(_ root: String, _ fault: Fault?, clock: TrialClock = TrialClock(), lie: Lie = .none) throws {
+        (self.root, self.clock, self.fault, self.lie) = (root, clock, fault, lie)
         model = try fault?.kind.losesWrites == true ? DiskModel(root, real) : nil
     }
 
@@ -181,9 +175,7 @@ package struct Fault: Sendable, Hashable {
     package var seed: UInt64
 
     package init(_ kind: Kind, at number: Int, seed: UInt64 = 0) {
-        self.kind = kind
-        self.number = number
-        self.seed = seed
+        (self.kind, self.number, self.seed) = (kind, number, seed)
     }
 }
 

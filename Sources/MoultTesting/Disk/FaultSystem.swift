@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
 import Synchronization
 
@@ -33,11 +32,9 @@ package struct FaultSystem: System {
         guard disk.look() == nil else { throw MigrationError.system(action, path, error: EIO) }
         return try call()
     }
-}
 
-// MARK: - Looking
+    // MARK: - Looking
 
-extension FaultSystem {
     package func status(of path: String) throws -> FileStatus? {
         try look("look at", path) { try real.status(of: path) }
     }
@@ -50,11 +47,9 @@ extension FaultSystem {
     package func isWritable(_ path: String) -> Bool { disk.look() == nil && real.isWritable(path) }
     package func space(at path: String) throws -> VolumeSpace { try look("look at", path) { try real.space(at: path) } }
     package func digest(of path: String) throws -> [UInt8] { try look("read", path) { try real.digest(of: path) } }
-}
 
-// MARK: - Writing
+    // MARK: - Writing
 
-extension FaultSystem {
     package func makeFile(_ path: String, _ rights: FileRights) throws {
         try make(.open, "make", path) {
             try real.makeFile(path, rights)
@@ -155,11 +150,9 @@ extension FaultSystem {
             $0.file(path)?.apply(.truncate(size: Int(size)))
         }
     }
-}
 
-// MARK: - Locks, processes, clock and names
+    // MARK: - Locks, processes, clock and names
 
-extension FaultSystem {
     package func lock(_ path: String, _ rights: FileRights) throws -> FileLock? {
         try make(.lock, "lock", path) {
             try real.lock(path, rights)
@@ -213,8 +206,7 @@ package final class TrialClock: Sendable {
             return looks
         }
         let wrong = jump.map { look >= $0.look ? $0.seconds : 0 } ?? 0
-        return Timestamp(
-            seconds: start + wrong + Int64(look / 1_000), nanoseconds: Int32(look % 1_000) * 1_000_000)
+        return Timestamp(seconds: start + wrong + Int64(look / 1_000), nanoseconds: Int32(look % 1_000) * 1_000_000)
     }
 
     var monotonicNanoseconds: UInt64 { UInt64(looks.withLock { $0 }) * 1_000_000 }

@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultEngine
-import MoultModel
 import MoultSQLite
 import MoultStore
 
@@ -83,9 +82,7 @@ package struct KillTest: Sendable {
     ///   - program: the path of the program that migrates.
     ///   - arguments: the arguments with which it migrates the copy.
     package init(of store: String, program: String, arguments: @escaping @Sendable (_ copy: String) -> [String]) {
-        self.store = store
-        self.program = program
-        self.arguments = arguments
+        (self.store, self.program, self.arguments) = (store, program, arguments)
     }
 
     private func start(_ copy: String) throws -> ChildProgram {
@@ -167,9 +164,7 @@ package struct KillTest: Sendable {
         if left.rows == old.rows { tally.old += 1 } else { tally.new += 1 }
         do {
             _ = try Migrator().recover(copy)
-            guard try state().rows == left.rows else {
-                throw Broken(words: "the recovery changes the store")
-            }
+            guard try state().rows == left.rows else { throw Broken(words: "the recovery changes the store") }
             try finish(copy)
         } catch let error as MigrationError {
             throw Broken(words: error.message)

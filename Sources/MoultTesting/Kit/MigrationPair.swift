@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultModel
-import MoultPlan
 import MoultStore
 
 /// Two versions of a model, and what a migration from the older to the newer one has to keep.
@@ -26,11 +25,7 @@ public struct MigrationPair: Sendable, Hashable, CustomStringConvertible {
     ///   - from: the name of the older version.
     ///   - to: the name of the newer version.
     ///   - keeps: the entities and properties, as ``keeps`` describes them.
-    public init(_ from: String, to: String, keeps: [String]) {
-        self.from = from
-        self.to = to
-        self.keeps = keeps
-    }
+    public init(_ from: String, to: String, keeps: [String]) { (self.from, self.to, self.keeps) = (from, to, keeps) }
 
     /// The names of the two versions.
     public var description: String { "\(from) → \(to)" }

@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultEngine
-import MoultModel
 import MoultObjects
 
 /// A migration of an app's own, tried on copies of a store.
@@ -112,8 +111,7 @@ public struct StoreContents: Sendable, Hashable {
         if let first = rows.first, first.hasPrefix("damaged: ") {
             throw MigrationError(
                 .storeCorrupted, "The store at \(path) is damaged.", place: path,
-                remedy: MigrationError.damagedStoreRemedy,
-                cause: rows.dropFirst().first)
+                remedy: MigrationError.damagedStoreRemedy, cause: rows.dropFirst().first)
         }
         let prefixes = tables.map { "row \($0) " }
         lines = rows.filter { line in !prefixes.contains { line.hasPrefix($0) } }

@@ -2,7 +2,6 @@ import MoultBasics
 import MoultEngine
 import MoultModel
 import MoultObjects
-import MoultPlan
 import MoultStore
 
 /// A store in a folder of its own, which a test migrates from version to version and validates.
@@ -59,9 +58,7 @@ public final class TestStore: Sendable {
                 remedy: "Make it with MigrationRegistry(models: …).")
         }
         let folder = try TemporaryFolder("test", POSIXSystem())
-        self.folder = folder
-        self.versions = versions
-        self.registry = registry
+        (self.folder, self.versions, self.registry) = (folder, versions, registry)
         path = Path.join(folder.path, name)
         try make(path, versions)
     }

@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultEngine
-import MoultModel
 
 /// The checks of what must be true after a run, however it ended.
 ///
@@ -71,9 +70,7 @@ package struct Aftermath {
             ground.states.indices.contains(where: {
                 ground.states[$0].rows == found.rows && ground.witnessed[$0] == witnessed
             })
-        else {
-            throw Broken(words: "another program finds neither the old store nor the new one: \(witnessed)")
-        }
+        else { throw Broken(words: "another program finds neither the old store nor the new one: \(witnessed)") }
         try checkPromise(ending, position)
         try ground.keepLeft()
         try recover(position, ending)

@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultEngine
-import MoultModel
 import MoultSQLite
 
 /// The place where the trials of one kind of migration run, with what they begin with and what an undisturbed run makes
@@ -305,10 +304,7 @@ package struct FaultCase: Sendable {
         _ name: String, storeName: String = "store.sqlite", prepare: @escaping @Sendable (String) throws -> Void,
         run: @escaping @Sendable (String, any System) throws -> Void
     ) {
-        self.name = name
-        self.storeName = storeName
-        self.prepare = prepare
-        self.run = run
+        (self.name, self.storeName, self.prepare, self.run) = (name, storeName, prepare, run)
     }
 }
 

@@ -143,9 +143,7 @@ package struct FaultTrial {
     private let ground: FaultGround
     private let fault: Fault
 
-    package init(_ ground: FaultGround, _ fault: Fault) {
-        (self.ground, self.fault) = (ground, fault)
-    }
+    package init(_ ground: FaultGround, _ fault: Fault) { (self.ground, self.fault) = (ground, fault) }
 
     package func run() throws -> Aftermath.Outcome {
         try ground.reset()
@@ -153,9 +151,7 @@ package struct FaultTrial {
         let jump: Int64 = fault.seed % 2 == 0 ? -31_536_000 : 315_360_000
         let clock = fault.kind == .clock ? TrialClock(jump: (look: fault.number, seconds: jump)) : TrialClock()
         let disk = try ground.disk(fault, clock: clock)
-        if fault.kind.isOfMemory {
-            AllocationFaults.begin(failing: fault.number, staysOut: fault.kind == .memoryOn)
-        }
+        if fault.kind.isOfMemory { AllocationFaults.begin(failing: fault.number, staysOut: fault.kind == .memoryOn) }
         let result = try disk.run { try ground.faultCase.run(ground.store, $0) }
         let allocations = fault.kind.isOfMemory ? AllocationFaults.end() : 0
         let hasMet =

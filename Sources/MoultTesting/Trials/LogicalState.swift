@@ -1,8 +1,6 @@
 import MoultBasics
 import MoultEngine
-import MoultModel
 import MoultSQLite
-import MoultStore
 
 #if canImport(Glibc)
     import Glibc

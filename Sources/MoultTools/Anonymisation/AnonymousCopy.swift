@@ -1,9 +1,6 @@
 import Moult
 import MoultBasics
 import MoultEngine
-import MoultModel
-import MoultObjects
-import MoultPlan
 import MoultSQLite
 import MoultStore
 
@@ -125,8 +122,7 @@ package struct AnonymousCopy {
             try found.contains { $0.count >= 12 } ? "" : place(of: database.standIns.missed(found), in: copy.new)
         guard missed == nil else {
             throw MigrationError(
-                .verificationFailed,
-                "The copy still contained a text of the store, so it was removed.",
+                .verificationFailed, "The copy still contained a text of the store, so it was removed.",
                 place: missed.map { $0.isEmpty ? copy.path : $0 } ?? copy.path,
                 remedy: "Run the command again with another \(option: .seed). If it fails again, report it.")
         }
@@ -214,9 +210,7 @@ package struct AnonymousReport: ToolAnswer {
     ///
     /// - Parameter seed: that of the stand-ins; nil for a random one.
     /// - Throws: `usage` if the path is taken; what reading the store and writing the copy throws.
-    package init(
-        of store: String, versions: ModelVersions?, rules: StandInRules, seed: Int?, at path: String
-    ) throws {
+    package init(of store: String, versions: ModelVersions?, rules: StandInRules, seed: Int?, at path: String) throws {
         let seed = seed.map { UInt64($0) } ?? UInt64.random(in: 1...(1 << 53))
         outcome = try AnonymousCopy(of: store, versions: versions, rules: rules, seed: seed).make(at: path)
         self.path = path

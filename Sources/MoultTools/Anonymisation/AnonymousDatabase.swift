@@ -1,8 +1,6 @@
 import MoultBasics
 import MoultModel
-import MoultModelFiles
 import MoultObjects
-import MoultPlan
 import MoultSQLite
 import MoultStore
 
@@ -35,9 +33,7 @@ final class AnonymousDatabase {
                 remedy: "Copy it into a database in UTF-8 first, with the sqlite3 shell.")
         }
         try rules.check(against: layout.model) { layout.model.storedAttributes(of: $0).map(\.name) }
-        self.layout = layout
-        self.connection = connection
-        self.seed = seed
+        (self.layout, self.connection, self.seed) = (layout, connection, seed)
         let models = [layout.model] + (versions?.versions.map(\.model) ?? [])
         standIns = StandIns(seed: seed, words: ModelWords(models))
         try connection.registerCoreDataStubs()

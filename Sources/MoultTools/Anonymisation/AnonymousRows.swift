@@ -32,9 +32,7 @@ struct AnonymousRows {
         /// Keys, counters and references: numbers stay; what else is there is a value that is in the wrong place.
         case key
     }
-}
 
-extension AnonymousRows {
     /// All rows of a store that have values: of entities, of persistent history, and of tables that are not of the
     /// model.
     static func all(of connection: Connection, layout: StoreLayout, rules: StandInRules) throws -> [AnonymousRows] {
@@ -112,8 +110,7 @@ extension AnonymousRows {
     /// The rows with each of these numbers, and those with none of them.
     private static func parts(of numbers: [Int], by column: String) -> [(number: Int?, condition: String)] {
         let list = numbers.map(String.init).joined(separator: ", ")
-        return numbers.map { ($0, "\(column) = \($0)") }
-            + [(nil, "\(column) IS NULL OR \(column) NOT IN (\(list))")]
+        return numbers.map { ($0, "\(column) = \($0)") } + [(nil, "\(column) IS NULL OR \(column) NOT IN (\(list))")]
     }
 
     // MARK: - Others
@@ -143,9 +140,7 @@ extension AnonymousRows {
     }
 
     /// - Parameter misplaced: the columns in which there are not only numbers.
-    private static func unknown(
-        _ columns: [Catalogue.Column], _ misplaced: Set<String>, in table: String
-    ) -> [Column] {
+    private static func unknown(_ columns: [Catalogue.Column], _ misplaced: Set<String>, in table: String) -> [Column] {
         columns.filter { $0.primaryKeyPosition == 0 || misplaced.contains($0.name) }.map { column in
             if column.primaryKeyPosition > 0 { return key(column, in: table) }
             let isDate = column.declaredType == "TIMESTAMP" || "\(table).\(column.name)" == "ATRANSACTION.ZTIMESTAMP"

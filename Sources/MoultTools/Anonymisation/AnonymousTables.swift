@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultObjects
 import MoultSQLite
 import MoultStore
@@ -22,9 +21,7 @@ final class AnonymousTables: @unchecked Sendable {
     private static let function = "moult_stand_in"
 
     init(_ connection: Connection, _ rows: [AnonymousRows], _ standIns: StandIns) throws {
-        self.connection = connection
-        self.rows = rows
-        self.standIns = standIns
+        (self.connection, self.rows, self.standIns) = (connection, rows, standIns)
         columns = rows.flatMap(\.columns)
         unchanged = columns.map { _ in 0 }
         // The connection owns the function, and this owns the connection.

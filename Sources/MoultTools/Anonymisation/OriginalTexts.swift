@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// Texts that must not be found in what is made from a store: a set that bytes are searched for.
 struct OriginalTexts {

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultObjects
 
 /// The stand-ins for the values of a store. They follow from its values and a seed.

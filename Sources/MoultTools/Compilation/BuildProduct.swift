@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultEngine
-import MoultModel
 
 /// Files that take their place all at once: one file, or a folder of them.
 ///

@@ -4,7 +4,7 @@ import MoultModel
 import MoultModelFiles
 
 /// The result of compiling a model or a mapping model.
-public struct CompileReport: Sendable {
+public struct CompileReport: Sendable, ToolAnswer {
     /// A mistake in a source, or a doubt about it.
     public struct Fault: Sendable, Hashable, CustomStringConvertible {
         /// The kind of a fault: an error, or one of the warnings that `momc` can silence.
@@ -91,9 +91,7 @@ extension CompileReport {
         faults = compiled.warnings.map(Fault.init)
         isMapping = compiled.versionInfo == nil
     }
-}
 
-extension CompileReport: ToolAnswer {
     package var document: JSONValue {
         func documents(areErrors: Bool) -> JSONValue {
             .array(faults.filter { ($0.kind == .error) == areErrors }.map(\.document))

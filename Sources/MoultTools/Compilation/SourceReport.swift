@@ -141,9 +141,7 @@ package struct SourceReport: ToolAnswer {
                 remedy: "Name another output, or pass \(option: .replace).")
         }
         let isFolder = try system.status(of: output)?.kind == .folder && !system.isLink(output)
-        let names: Set<String> = [
-            "contents", "elements", "layout", "xcmapping.xml", ".xccurrentversion", ".DS_Store",
-        ]
+        let names: Set<String> = ["contents", "elements", "layout", "xcmapping.xml", ".xccurrentversion", ".DS_Store"]
         guard try isFolder && system.files(below: output).allSatisfy({ names.contains(Path.name(of: $0)) }) else {
             throw MigrationError(
                 .wouldReplace, "\(output) holds files that are no part of a model. Nothing was written.", place: output,
@@ -153,7 +151,7 @@ package struct SourceReport: ToolAnswer {
 }
 
 /// The files that a model's versions are written down in.
-package struct SchemaFiles {
+package struct SchemaFiles: ToolAnswer {
     let names: [String]
     /// The path of the bundle of `.xcdatamodel`s.
     let bundle: String
@@ -209,9 +207,7 @@ package struct SchemaFiles {
             }
         }
     }
-}
 
-extension SchemaFiles: ToolAnswer {
     package var document: JSONValue {
         ["format": 1, "folder": .string(folder), "bundle": .string(bundle), "versions": JSONValue(names)]
     }

@@ -1,5 +1,4 @@
 import MoultModel
-import MoultStore
 
 /// The objects of one entity as rows with the model's names: what a view selects, and what a file holds.
 package struct EntityContents: Sendable {

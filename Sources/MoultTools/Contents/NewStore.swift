@@ -106,9 +106,7 @@ package struct FixtureReport: ToolAnswer {
     /// or not at all.
     ///
     /// - Throws: `wouldReplace` if something else is at the path of a store; what writing throws.
-    package init(
-        _ versions: [ModelVersion], in folder: String, _ sample: SampleData, framework: Int?
-    ) throws {
+    package init(_ versions: [ModelVersion], in folder: String, _ sample: SampleData, framework: Int?) throws {
         let system = POSIXSystem()
         var folder = folder
         while folder.utf8.count > 1, folder.hasSuffix("/") { folder.removeLast() }
@@ -174,7 +172,7 @@ package struct FixtureReport: ToolAnswer {
     package func lines(style: TextStyle) -> [String] {
         fixtures.map { fixture in
             "\(fixture.isKept ? "Kept" : "Made") \(fixture.path.printable), "
-                + "\(Quantity.bytes(Int(clamping: fixture.size)))."
+                + "\(Quantity.bytes(fixture.size))."
         }
     }
 }

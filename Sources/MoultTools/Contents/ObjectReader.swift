@@ -1,7 +1,6 @@
 import MoultBasics
 import MoultModel
 import MoultObjects
-import MoultPlan
 import MoultSQLite
 import MoultStore
 
@@ -137,8 +136,7 @@ package struct ObjectReader {
         }
         var fetch = ObjectFetch(entityName: entity.name, predicate: predicate)
         fetch.limit = limit
-        let lowering = try FetchLowering(
-            fetch, layout: layout, store: uuid, now: Date().timeIntervalSinceReferenceDate)
+        let lowering = try FetchLowering(fetch, layout: layout, store: uuid, now: Date().timeIntervalSinceReferenceDate)
         let key: SQLText = "\(name: FetchLowering.alias).Z_PK"
         let sql = try lowering.select(key, keys: range)
         return try rows(sql.text, sql.values) { $0.integer(0) }

@@ -1,7 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
-import MoultPlan
 import MoultSQLite
 import MoultStore
 
@@ -38,9 +36,7 @@ package struct RowPrinter {
     private static let widest = 60
 
     init(_ format: RowFormat, columns: [String], isExact: Bool, _ output: RowOutput) {
-        self.format = format
-        self.columns = columns
-        self.output = output
+        (self.format, self.columns, self.output) = (format, columns, output)
         csv = CSVWriter(isExact: isExact)
         switch format {
         case .csv: output.exactly(csv.line(columns.map { .text($0) }))

@@ -1,6 +1,5 @@
 import MoultBasics
 import MoultModel
-import MoultPlan
 import MoultSQLite
 import MoultStore
 
@@ -248,9 +247,7 @@ struct DistinctNames {
     }
 
     /// A name for a table or a view: SQLite reserves those that begin with `sqlite_`, which get an underscore in front.
-    mutating func next(forTable name: String) -> String {
-        next(Self.isReserved(name) ? "_" + name : name)
-    }
+    mutating func next(forTable name: String) -> String { next(Self.isReserved(name) ? "_" + name : name) }
 
     static func isReserved(_ name: String) -> Bool { name.lowercased().hasPrefix("sqlite_") }
 }

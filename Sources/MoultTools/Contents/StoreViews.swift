@@ -2,7 +2,6 @@ import Moult
 import MoultBasics
 import MoultEngine
 import MoultModel
-import MoultPlan
 import MoultSQLite
 import MoultStore
 
@@ -50,9 +49,7 @@ package struct StoreViews: Sendable {
     }
 
     /// A script for a session that has the store open or attached.
-    package var script: String {
-        views.map { $0.statement(isTemporary: true) + ";\n" }.joined(separator: "\n")
-    }
+    package var script: String { views.map { $0.statement(isTemporary: true) + ";\n" }.joined(separator: "\n") }
 
     /// Makes the views on a connection to the store.
     package func make(on connection: Connection, isTemporary: Bool) throws {
@@ -134,9 +131,7 @@ package struct ReadableCopy {
     private let system: any System
 
     package init(of store: String, versions: ModelVersions?, _ system: any System = POSIXSystem()) {
-        self.store = store
-        self.versions = versions
-        self.system = system
+        (self.store, self.versions, self.system) = (store, versions, system)
     }
 
     /// Makes the copy; it has its name only when it is whole.

@@ -57,8 +57,7 @@ extension Diagram.Box {
         for relationship in entity.relationships {
             known.insert(relationship.name)
             guard let changes = members[relationship.name] else { continue }
-            lines.append(
-                Diagram.Line("\(relationship.name) → \(relationship.destinationEntityName)", changes: changes))
+            lines.append(Diagram.Line("\(relationship.name) → \(relationship.destinationEntityName)", changes: changes))
         }
         lines += own.filter { ![.entityAdded].contains($0.kind) }.map(\.diagramLine)
         lines += changes.filter { change in change.member.map { !known.contains($0) } ?? false }.map(\.diagramLine)
@@ -241,17 +240,12 @@ extension Diagram {
             if let backup = run.backup { lines.append(Line("backup \(backup)")) }
             if let error = run.error { lines.append(Line(error, .removed)) }
             lines += run.losses.prefix(4).map { Line($0.sentence, .changed) }
-            boxes.append(
-                Box("\(run.startTime) \(run.operation.rawValue)", lines: lines, mark: mark, group: "runs"))
+            boxes.append(Box("\(run.startTime) \(run.operation.rawValue)", lines: lines, mark: mark, group: "runs"))
         }
         boxes.append(Box("now", lines: [Line(now.isEmpty ? "of an unknown version" : now)], group: "runs"))
-        for place in boxes.indices.dropFirst(start + 1) {
-            links.append(Link(from: place - 1, to: place, kind: .flow))
-        }
+        for place in boxes.indices.dropFirst(start + 1) { links.append(Link(from: place - 1, to: place, kind: .flow)) }
     }
-}
 
-extension Diagram {
     /// The tables of a store that contains no model.
     package init(tablesOf path: String, choice: EntityChoice) throws {
         self = try StoreProbe.read(path) { probe in
@@ -262,9 +256,7 @@ extension Diagram {
     /// The difference between two versions.
     ///
     /// - Throws: `usage` for an answer that fits no question.
-    package init(
-        from older: ModelVersion, to newer: ModelVersion, answers: Answers, choice: EntityChoice
-    ) throws {
+    package init(from older: ModelVersion, to newer: ModelVersion, answers: Answers, choice: EntityChoice) throws {
         let difference = try ModelDiff(from: older, to: newer, answers: answers)
         try self.init(from: older, to: newer, difference, choice: choice)
     }

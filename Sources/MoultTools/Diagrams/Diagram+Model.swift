@@ -77,9 +77,7 @@ extension Diagram {
                 }
             }
             var names = Set(centres)
-            for _ in 0..<min(depth, model.entities.count) {
-                names.formUnion(names.flatMap { neighbours[$0] ?? [] })
-            }
+            for _ in 0..<min(depth, model.entities.count) { names.formUnion(names.flatMap { neighbours[$0] ?? [] }) }
             return names
         }
     }
@@ -107,9 +105,7 @@ extension AttributeDescription {
         if derivation != nil { words.append("derived") }
         if isTransient { words.append("transient") }
         if allowsExternalBinaryDataStorage { words.append("external") }
-        if let defaultValue {
-            words.append("default \(defaultValue.document.string ?? defaultValue.document.compact)")
-        }
+        if let defaultValue { words.append("default \(defaultValue.document.string ?? defaultValue.document.compact)") }
         let type = "\(name) \(compositeName ?? type.name)\(isOptional ? "?" : "")"
         return words.isEmpty ? type : "\(type) \(words.joined(separator: ", "))"
     }

@@ -1,6 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
 
 /// A picture of boxes and links, before it is written in the language of a tool.
 package struct Diagram: Sendable, Equatable {
@@ -33,11 +32,7 @@ package struct Diagram: Sendable, Equatable {
         package init(
             _ title: String, kind: String? = nil, lines: [Line] = [], mark: Mark = .none, group: String? = nil
         ) {
-            self.title = title
-            self.kind = kind
-            self.lines = lines
-            self.mark = mark
-            self.group = group
+            (self.title, self.kind, self.lines, self.mark, self.group) = (title, kind, lines, mark, group)
         }
     }
 
@@ -59,11 +54,7 @@ package struct Diagram: Sendable, Equatable {
         package var mark: Mark
 
         package init(from: Int, to: Int, kind: Kind, label: String = "", mark: Mark = .none) {
-            self.from = from
-            self.to = to
-            self.kind = kind
-            self.label = label
-            self.mark = mark
+            (self.from, self.to, self.kind, self.label, self.mark) = (from, to, kind, label, mark)
         }
     }
 
@@ -85,9 +76,7 @@ package struct Diagram: Sendable, Equatable {
     package var links: [Link]
 
     package init(title: String, boxes: [Box] = [], links: [Link] = []) {
-        self.title = title
-        self.boxes = boxes
-        self.links = links
+        (self.title, self.boxes, self.links) = (title, boxes, links)
     }
 
     /// Whether it shows how things follow one another, and not how they belong together.

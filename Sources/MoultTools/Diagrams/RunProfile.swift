@@ -1,7 +1,6 @@
 import Moult
 import MoultBasics
 import MoultEngine
-import MoultModel
 import Synchronization
 
 /// The distribution of a run's time: by phase, and in the phase that changes rows by statement and step. It is measured
@@ -64,9 +63,7 @@ package final class RunProfile: Sendable {
     }
 
     /// Says that the run has ended, in whatever way.
-    package func end(at now: UInt64) {
-        state.withLock { $0.last = max($0.last, now >= begun ? now - begun : 0) }
-    }
+    package func end(at now: UInt64) { state.withLock { $0.last = max($0.last, now >= begun ? now - begun : 0) } }
 
     /// Phases with their statements, by their start. A phase lasts until the next begins, or until its last report.
     package var spans: [Span] {
@@ -79,11 +76,9 @@ package final class RunProfile: Sendable {
         return (phases.filter { $0.phase != .done } + state.statements)
             .sorted { ($0.start, $1.duration) < ($1.start, $0.duration) }
     }
-}
 
-// MARK: - What it says
+    // MARK: - What it says
 
-extension RunProfile {
     /// The trace format that Speedscope, Perfetto and Chrome open
     /// (https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
     package var trace: JSONValue {

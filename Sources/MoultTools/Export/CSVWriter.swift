@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
 
 /// Rows as CSV (RFC 4180, with line feeds): NULL is empty, an empty text is `""`, a blob `x'…'`.

@@ -1,8 +1,6 @@
 import Moult
 import MoultBasics
 import MoultEngine
-import MoultModel
-import MoultPlan
 import MoultSQLite
 import MoultStore
 
@@ -39,9 +37,7 @@ package struct ExportWriter {
 
     /// - Parameter isExact: whether CSV has texts as they are that a spreadsheet takes for formulas.
     package init(_ format: Format, isExact: Bool = false, _ system: any System = POSIXSystem()) {
-        self.format = format
-        self.isExact = isExact
-        self.system = system
+        (self.format, self.isExact, self.system) = (format, isExact, system)
     }
 
     /// Exports a store.
@@ -57,8 +53,7 @@ package struct ExportWriter {
             let outcome = try StoreProbe.read(store, system: system) { probe in
                 try system.removeTree(part)
                 let export = try StoreExport(selection, of: probe, versions: versions)
-                return isStore
-                    ? try database(export, at: part, like: store) : try files(export, in: part, like: store)
+                return isStore ? try database(export, at: part, like: store) : try files(export, in: part, like: store)
             }
             if !isStore {
                 for file in try system.list(part) { try system.synchronise(Path.join(part, file)) }

@@ -1,7 +1,6 @@
 import MoultBasics
 import MoultModel
 import MoultObjects
-import MoultPlan
 import MoultSQLite
 import MoultStore
 
@@ -28,10 +27,7 @@ package struct StoreExport {
         package init(
             entities: [String] = [], predicate: MoultModel.Predicate? = nil, limit: Int? = nil, columns: [String]? = nil
         ) {
-            self.entities = entities
-            self.predicate = predicate
-            self.limit = limit
-            self.columns = columns
+            (self.entities, self.predicate, self.limit, self.columns) = (entities, predicate, limit, columns)
         }
 
         var isWhole: Bool { entities.isEmpty && predicate == nil && limit == nil && columns == nil }
@@ -75,11 +71,9 @@ package struct StoreExport {
             guard try body(statement) else { return }
         }
     }
-}
 
-// MARK: - The selection
+    // MARK: - The selection
 
-extension StoreExport {
     private static func entities(_ selection: Selection, _ contents: StoreContents) throws -> [EntityContents] {
         if selection.entities.count != 1, selection.predicate != nil || selection.columns != nil {
             throw MigrationError(

@@ -69,9 +69,7 @@ package struct Fleet {
     /// The numbers of the stores that a list names.
     package func listed(_ path: String) throws -> Set<Int> {
         let system = POSIXSystem()
-        let known = Dictionary(
-            entries.values.joined().map { ($0.entry.path, $0.entry.number) }
-        ) { first, _ in first }
+        let known = Dictionary(entries.values.joined().map { ($0.entry.path, $0.entry.number) }) { first, _ in first }
         let numbers = Set(known.values)
         let lines = String(decoding: try system.read(path), as: UTF8.self).split(separator: "\n")
         return Set(
@@ -156,8 +154,7 @@ package struct Fleet {
                 return FleetTask(entry, earlier: result)
             }
             let run = FleetRun(
-                tasks, of: shard, policy, work, isStopping: isStopping,
-                tell: { progress.tell($0, tasks.count) })
+                tasks, of: shard, policy, work, isStopping: isStopping, tell: { progress.tell($0, tasks.count) })
             report.add(try await run.run())
             try shard.join(try shard.contents().results)
             if report.end == .stopped { break }

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// The result of one store: one file, written when it is known.
 package struct FleetResult: Sendable, Equatable {

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// Works on the stores of one shard, each in a process of its own.
 ///

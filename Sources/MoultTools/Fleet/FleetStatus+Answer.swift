@@ -1,7 +1,6 @@
 import Moult
 import MoultBasics
 import MoultEngine
-import MoultModel
 
 extension FleetStatus {
     /// Reads the results of a run.
@@ -20,9 +19,7 @@ extension FleetStatus {
         let system = POSIXSystem()
         try StagedPath.replace([(path, Array(page(at: system.now).utf8))], .own, system)
     }
-}
 
-extension FleetStatus {
     package var document: JSONValue {
         [
             "format": 1, "fleet": .string(manifest.fleet), "verb": .string(verb), "to": .string(manifest.target),
@@ -107,9 +104,7 @@ extension FleetStatus {
         }
         return lines
     }
-}
 
-extension FleetStatus {
     /// The status as one HTML page that needs nothing else: no script, no file, no address.
     package func page(at time: Timestamp) -> String {
         let total = max(stores, 1)
@@ -138,7 +133,7 @@ extension FleetStatus {
         let slowRows = slowest.map { result in
             [
                 result.path, Quantity.duration(result.seconds), result.state.rawValue,
-                Quantity.bytes(Int(clamping: result.memory)), result.host,
+                Quantity.bytes(result.memory), result.host,
             ]
         }
         let shardRows = shards.prefix(1_000).map { shard in

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// The status of a fleet: the results of all shards together, while others write them.
 package struct FleetStatus: Sendable {
@@ -145,9 +144,7 @@ package struct FleetStatus: Sendable {
         guard waiting > 0 else { return 0 }
         guard let throughput, throughput > 0, finished > 0 else { return nil }
         // Stores that wait may be larger or smaller than those that are done.
-        let size =
-            workedEstimate > 0
-            ? (waitingEstimate / Double(waiting)) / (workedEstimate / Double(finished)) : 1
+        let size = workedEstimate > 0 ? (waitingEstimate / Double(waiting)) / (workedEstimate / Double(finished)) : 1
         return Double(waiting) / throughput * size
     }
 }

@@ -1,6 +1,9 @@
 import MoultBasics
+<<<<<<< 18eb1ffec6d7d1ee69e2ba203a648049af05bb82
 import MoultModel
 import MoultStore
+=======
+>>>>>>> 3dc3c277e41ea34cf2bd9dfb8d4d2469de78f443
 
 /// A store that a run has to work on, and what is known of it from earlier runs.
 package struct FleetTask: Sendable {
@@ -10,7 +13,6 @@ package struct FleetTask: Sendable {
     package var deaths = 0
     /// Whether the run before died while it worked on it.
     package var isSuspect = false
-    package var isCanary = false
     /// The differences between the store and the plan.
     package var differences: [String] = []
 

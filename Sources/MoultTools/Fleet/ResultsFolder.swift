@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// The folder with the results of one fleet and one verb: any number of processes and machines write to it, each its
 /// own shard.

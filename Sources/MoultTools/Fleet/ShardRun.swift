@@ -1,6 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
 
 /// The run of one shard: its canary, and the other stores when they may follow.
 struct ShardRun {
@@ -120,8 +119,7 @@ final class FleetProgress {
         finished += 1
         if !result.state.isGood {
             let cause = result.cause
-            say(
-                "\(result.path.printable): \(result.state.rawValue) (\(cause.code)): \(cause.message.printable)")
+            say("\(result.path.printable): \(result.state.rawValue) (\(cause.code)): \(cause.message.printable)")
         }
         let now = system.monotonicNanoseconds
         guard system.seconds(since: last, to: now) > 10 else { return }
@@ -152,10 +150,6 @@ package struct FleetReport: ToolAnswer {
     var remaining = 0
     var canary = (stores: 0, failures: 0)
     var seconds: Double = 0
-
-    init(manifest: String, results: String, verb: String) {
-        (self.manifest, self.results, self.verb) = (manifest, results, verb)
-    }
 
     mutating func add(_ outcome: FleetRun.Outcome) {
         for (state, count) in outcome.counts { counts[state, default: 0] += count }
@@ -225,8 +219,7 @@ package struct FleetReport: ToolAnswer {
                     + "No other store was touched.")
         }
         if hasFailures {
-            lines.append(
-                String(advice: "  → \(.fleetStatus, .path(manifest)) says what failed and what to do next."))
+            lines.append(String(advice: "  → \(.fleetStatus, .path(manifest)) says what failed and what to do next."))
         }
         return lines
     }

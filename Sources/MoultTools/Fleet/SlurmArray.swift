@@ -1,7 +1,6 @@
 import Moult
 import MoultBasics
 import MoultEngine
-import MoultModel
 
 /// A fleet as jobs of Slurm: an array with a task for each shard, and what comes before and after it.
 package struct SlurmArray: Sendable {
@@ -119,8 +118,7 @@ package struct SlurmArray: Sendable {
                 )
             }
             // With several clusters their name follows.
-            jobs.append(
-                Job(name: script.name, identifier: String(line.split(separator: ";").first ?? Substring(line))))
+            jobs.append(Job(name: script.name, identifier: String(line.split(separator: ";").first ?? Substring(line))))
         }
         return jobs
     }
@@ -195,10 +193,7 @@ package struct SlurmJobs {
         fileprivate let scripts: [(name: String, text: String)]
 
         package var document: JSONValue {
-            [
-                "format": 1,
-                "jobs": .array(scripts.map { ["name": .string($0.name), "script": .string($0.text)] }),
-            ]
+            ["format": 1, "jobs": .array(scripts.map { ["name": .string($0.name), "script": .string($0.text)] })]
         }
 
         package func lines(style: TextStyle) -> [String] {
@@ -223,8 +218,7 @@ package struct SlurmJobs {
 
         package var document: JSONValue {
             [
-                "format": 1,
-                "jobs": .array(jobs.map { ["name": .string($0.name), "id": .string($0.identifier)] }),
+                "format": 1, "jobs": .array(jobs.map { ["name": .string($0.name), "id": .string($0.identifier)] }),
                 "followed": .bool(end != nil), "succeeded": end.map { .bool($0) } ?? .null,
             ]
         }

@@ -73,9 +73,7 @@ package struct Coexistence: Sendable {
             remedy: parent.map { "Make \($0.name) equal." } ?? "Compare the two with \(.difference).")
     }
 
-    private static func reason(
-        _ change: ModelChange, canBeWritten: Bool, _ source: SwiftDataSource
-    ) -> Finding {
+    private static func reason(_ change: ModelChange, canBeWritten: Bool, _ source: SwiftDataSource) -> Finding {
         Finding(
             code: change.kind.rawValue, severity: .error, place: change.place, message: sentence(change),
             remedy: canBeWritten

@@ -108,8 +108,7 @@ extension CoreDataClasses.API {
             case .moult: [String]()
             case .both: ["@objc(\(name))"].onDarwin(otherwise: [])
             }
-        return attribute
-            + ["public class \(name.identifier): \(parent?.identifier ?? object) {", "", "}"]
+        return attribute + ["public class \(name.identifier): \(parent?.identifier ?? object) {", "", "}"]
     }
 
     fileprivate func propertyLines(
@@ -140,9 +139,7 @@ extension CoreDataClasses.API {
     private func body(
         _ members: [(apple: [String], foreign: [String], moult: [String])], apart: Bool = false
     ) -> [String] {
-        func joined(_ parts: [[String]]) -> [String] {
-            Array(parts.joined(separator: apart ? [""] : [])).indented
-        }
+        func joined(_ parts: [[String]]) -> [String] { Array(parts.joined(separator: apart ? [""] : [])).indented }
         switch self {
         case .coreData: return joined(members.map(\.apple))
         case .moult: return joined(members.map(\.moult))
@@ -183,8 +180,7 @@ struct ManagedList {
                 "removeFrom\(title)(at indexes: IndexSet)",
                 ["for index in indexes.reversed() { \(own).remove(at: index) }"])
             add(
-                "replaceObjectIn\(title)AtIndex:withObject:",
-                "replace\(title)(at idx: \(int), with value: \(type))",
+                "replaceObjectIn\(title)AtIndex:withObject:", "replace\(title)(at idx: \(int), with value: \(type))",
                 ["\(list).removeObject(at: idx)", "\(list).insert(value, at: idx)"],
                 "replace\(title)(at idx: \(int), with value: \(moult))", ["\(own)[idx] = value"])
             add(

@@ -36,9 +36,7 @@ struct ManagedMembers {
             let isScalar = attribute.usesScalarValueType ?? (!saysScalars && attribute.type != .date)
             properties.append(Self.property(attribute, isScalar: isScalar, types))
         }
-        for fetched in entity.fetchedProperties {
-            properties.append(Self.fetched(fetched, types, classes: classes))
-        }
+        for fetched in entity.fetchedProperties { properties.append(Self.fetched(fetched, types, classes: classes)) }
         var lists: [List] = []
         for relationship in entity.relationships {
             let own = classes[relationship.destinationEntityName]?.identifier
@@ -75,9 +73,7 @@ struct ManagedMembers {
         return make(name, type, get: get, set: set, moultType, moultGet: access, moultSet: "\(access) = newValue")
     }
 
-    private static func property(
-        _ attribute: AttributeDescription, isScalar: Bool, _ types: TypeNames
-    ) -> Property {
+    private static func property(_ attribute: AttributeDescription, isScalar: Bool, _ types: TypeNames) -> Property {
         let name = attribute.name
         let value = "value(forKey: \(name.swiftLiteral))"
         if let number = attribute.type.numberType {

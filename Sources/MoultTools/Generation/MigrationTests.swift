@@ -18,10 +18,7 @@ package struct MigrationTests: Sendable {
     package let pairs: [Pair]
 
     package init(named name: String, imports: [String], registry: String, pairs: [Pair]) {
-        self.name = name
-        self.imports = imports
-        self.registry = registry
-        self.pairs = pairs
+        (self.name, self.imports, self.registry, self.pairs) = (name, imports, registry, pairs)
     }
 
     /// The same, where the tests read the model from its file.
@@ -60,12 +57,8 @@ package struct MigrationTests: Sendable {
     ///   - place: the path of the file.
     /// - Returns: its new text, and what became of each pair, in order.
     /// - Throws: `wouldReplace` for a file that has no list of generated pairs.
-    package func merged(
-        into existing: String?, place: String
-    ) throws(MigrationError) -> (text: String, fates: [Fate]) {
-        guard let existing else {
-            return (lines(with: pairs.map(PairBlock.init)), pairs.map { _ in .added })
-        }
+    package func merged(into existing: String?, place: String) throws(MigrationError) -> (text: String, fates: [Fate]) {
+        guard let existing else { return (lines(with: pairs.map(PairBlock.init)), pairs.map { _ in .added }) }
         guard var file = PairFile(existing) else {
             throw MigrationError(
                 .wouldReplace, "\(place) has no list of generated pairs. Nothing was written.", place: place,

@@ -67,8 +67,7 @@ package struct SwiftDataModels {
         }
         var lines = hasInheritance ? [SwiftDataSource.availability] : []
         lines += [
-            "enum \(base)MigrationPlan: SchemaMigrationPlan {",
-            "    static var schemas: [any VersionedSchema.Type] {",
+            "enum \(base)MigrationPlan: SchemaMigrationPlan {", "    static var schemas: [any VersionedSchema.Type] {",
             "        [\(names.map { "\($0).self" }.joined(separator: ", "))]", "    }", "",
             "    static var stages: [MigrationStage] {",
         ]

@@ -25,8 +25,7 @@ struct SwiftDataSource {
         var lines = hasInheritance ? [Self.availability] : []
         let models = form.model.entities.map { "\($0.name.identifier).self" }
         lines += [
-            "enum \(name): VersionedSchema {",
-            "    static let versionIdentifier = Schema.Version(\(identifier))",
+            "enum \(name): VersionedSchema {", "    static let versionIdentifier = Schema.Version(\(identifier))",
             "    static var models: [any PersistentModel.Type] {", "        [\(models.joined(separator: ", "))]",
             "    }",
         ]

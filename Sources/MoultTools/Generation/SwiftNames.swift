@@ -1,4 +1,3 @@
-import MoultBasics
 import MoultModel
 
 extension String {
@@ -23,9 +22,6 @@ extension String {
         for scalar in unicodeScalars { text.unicodeScalars.append(scalar.properties.isXIDContinue ? scalar : "_") }
         return text.isIdentifier ? text : "_" + text
     }
-
-    var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
-    var lowercasedFirst: String { prefix(1).lowercased() + dropFirst() }
 
     /// A string literal of Swift.
     var swiftLiteral: String {

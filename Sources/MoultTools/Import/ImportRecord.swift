@@ -75,9 +75,7 @@ package struct ImportReport {
     /// shown.
     ///
     /// - Throws: what ``StoreImport/run(_:entity:)`` throws.
-    package init(
-        _ path: String, entity: String?, isExact: Bool, into store: String, versions: ModelVersions
-    ) throws {
+    package init(_ path: String, entity: String?, isExact: Bool, into store: String, versions: ModelVersions) throws {
         run = try StoreImport(into: store, at: try versions.version(ofStore: store), isExact: isExact)
         objects = try run.run(path, entity: entity).sorted { $0.key.precedesInByteOrder($1.key) }
         self.store = store

@@ -171,8 +171,7 @@ struct CSVReader {
             guard row.fields.count == columns.count else {
                 throw Records.wrong(
                     "The row has \(Quantity.count(row.fields.count, "field")), but the header has \(columns.count).",
-                    place,
-                    row.line)
+                    place, row.line)
             }
             rows.append(row)
         }

@@ -95,8 +95,7 @@ extension StoreImport {
 
     private func destination(
         of relationship: RelationshipDescription, where name: String, is value: ImportTable.Value,
-        _ row: ImportTable.Row,
-        _ table: ImportTable
+        _ row: ImportTable.Row, _ table: ImportTable
     ) throws -> Object {
         let entityName = relationship.destinationEntityName
         guard let entity = model.entity(entityName),

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// The repository that a model is in, read through git itself.
 struct Git {
@@ -114,17 +113,9 @@ package struct RepositoryPaths: Sendable {
     /// The path from the root; nil for a file outside of the repository.
     package func place(of path: String) -> String? {
         let whole = path.hasPrefix("/") ? path : Path.join(folder, path)
-        let place = (try? POSIXSystem().resolve(whole)) ?? Self.withoutDots(whole)
+        let place = (try? POSIXSystem().resolve(whole)) ?? "/" + GitRevision.withoutDots(whole)
         if place == root { return "." }
         return place.hasPrefix(root + "/") ? String(place.dropFirst(root.count + 1)) : nil
-    }
-
-    private static func withoutDots(_ path: String) -> String {
-        var parts: [Substring] = []
-        for part in path.split(separator: "/") where part != "." {
-            if part == ".." { _ = parts.popLast() } else { parts.append(part) }
-        }
-        return "/" + parts.joined(separator: "/")
     }
 
     /// - Throws: `usage` for a file outside of the repository.

@@ -34,9 +34,7 @@ package struct GitRevision: Sendable, CustomStringConvertible {
         let git = try Git(around: path)
         let found = try git.lines(["rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"])
         guard found.exit == 0, let commit = found.line else { throw try Self.unknown(name, git) }
-        self.git = git
-        self.name = name
-        self.commit = commit
+        (self.git, self.name, self.commit) = (git, name, commit)
     }
 
     private static func isShallow(_ git: Git) throws -> Bool {
@@ -58,17 +56,14 @@ package struct GitRevision: Sendable, CustomStringConvertible {
     private static func noAncestor(_ name: String, _ git: Git, _ run: ProgramRun) throws -> MigrationError {
         let isShallow = try isShallow(git)
         return MigrationError(
-            .usage,
-            "\(name) and HEAD have no common ancestor here." + (isShallow ? " The clone is shallow." : ""),
+            .usage, "\(name) and HEAD have no common ancestor here." + (isShallow ? " The clone is shallow." : ""),
             place: git.root,
             remedy: isShallow ? wholeHistory : "Commit first, or name a revision that HEAD descends from.",
             cause: run.errorText.isEmpty ? nil : run.errorText)
     }
-}
 
-// MARK: - The model of the commit
+    // MARK: - The model of the commit
 
-extension GitRevision {
     /// A file of the commit.
     fileprivate struct File {
         let object: String
@@ -115,7 +110,8 @@ extension GitRevision {
         return try read(place, files, in: scratch)
     }
 
-    private static func withoutDots(_ path: String) -> String {
+    /// A path with its `.` and `..` resolved by its text alone, without a slash at its beginning.
+    static func withoutDots(_ path: String) -> String {
         var parts: [Substring] = []
         for part in path.split(separator: "/") where part != "." {
             if part == "..", !parts.isEmpty { parts.removeLast() } else { parts.append(part) }
@@ -131,9 +127,7 @@ extension GitRevision {
 
     private func files() throws -> [File] {
         let listed = try git.lines(["ls-tree", "-r", "-z", "--full-tree", commit])
-        guard listed.exit == 0 else {
-            throw Git.error(listed, "git cannot list the files of \(name).", git.root)
-        }
+        guard listed.exit == 0 else { throw Git.error(listed, "git cannot list the files of \(name).", git.root) }
         return listed.output.split(separator: 0).compactMap { entry in
             // mode SP type SP object TAB path
             guard let tab = entry.firstIndex(of: UInt8(ascii: "\t")) else { return nil }
@@ -188,9 +182,7 @@ extension GitRevision {
             throw error
         }
     }
-}
 
-extension GitRevision {
     /// - Throws: `modelInvalid` if the commit has the model only in part: what is missing would count as never released.
     private func checkWhole(_ bundle: ModelBundle, _ path: String, _ files: [File]) throws {
         let marker = bundle.findings.first { $0.code == "current-version-missing" }
@@ -201,8 +193,7 @@ extension GitRevision {
         guard marker != nil || empty != nil else { return }
         throw MigrationError(
             .modelInvalid,
-            "It is only partly in the commit: "
-                + (empty.map { "\($0) has no contents." } ?? marker?.message ?? ""),
+            "It is only partly in the commit: " + (empty.map { "\($0) has no contents." } ?? marker?.message ?? ""),
             place: marker?.place ?? empty ?? path,
             remedy: "Commit the whole bundle, also what .gitignore leaves out, or name a revision that has all of it.")
     }

@@ -15,10 +15,8 @@ package struct Lint: Sendable {
         profiles: Set<LintRule.Profile> = [], ignored: Set<String> = [], severities: [String: Finding.Severity] = [:],
         acceptedLosses: AcceptedLosses = .none
     ) {
-        self.profiles = profiles
-        self.ignored = ignored
-        self.severities = severities
-        self.acceptedLosses = acceptedLosses
+        (self.profiles, self.ignored) = (profiles, ignored)
+        (self.severities, self.acceptedLosses) = (severities, acceptedLosses)
     }
 
     /// The rules that apply.
@@ -174,12 +172,8 @@ struct LintMatch: Sendable {
         _ version: String, _ entity: String? = nil, _ member: String? = nil, _ message: String, remedy: Remedy,
         edit: Edit? = nil
     ) {
-        self.version = version
-        self.entity = entity
-        self.member = member
-        self.message = message
-        self.remedy = remedy
-        self.edit = edit
+        (self.version, self.entity, self.member) = (version, entity, member)
+        (self.message, self.remedy, self.edit) = (message, remedy, edit)
     }
 
     /// `Entity.property` or `Entity`, as findings of a plan say it: `Entity.a+b` for a constraint.

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultModelFiles
 import MoultPlan
 
@@ -155,9 +154,7 @@ enum BrokenReferences {
         }
     }
 
-    private static func hasRelationship(
-        _ name: String, _ entity: XMLElement, _ byName: [String: XMLElement]
-    ) -> Bool {
+    private static func hasRelationship(_ name: String, _ entity: XMLElement, _ byName: [String: XMLElement]) -> Bool {
         var (current, seen): (XMLElement?, Set<String>) = (entity, [])
         while let entity = current, seen.insert(entity.attribute("name") ?? "").inserted {
             if entity.children.contains(where: { $0.name == "relationship" && $0.attribute("name") == name }) {

@@ -65,9 +65,7 @@ package struct LintRelease: Sendable {
     }
 
     /// The versions of a model at a revision.
-    package init(_ bundle: ModelBundle, at revision: GitRevision) {
-        self.init(bundle, source: revision.description)
-    }
+    package init(_ bundle: ModelBundle, at revision: GitRevision) { self.init(bundle, source: revision.description) }
 
     /// The versions of an earlier state of a model.
     package init(_ bundle: ModelBundle, source: String) {
@@ -78,9 +76,7 @@ package struct LintRelease: Sendable {
             "Undo the edit and make the change in a new version. If the version was never released, compare with an "
             + "earlier revision: \(option: .since("REV"))."
     }
-}
 
-extension LintRelease {
     /// Returns the releases that a model is compared with: the lock file next to it, or the one that is named, and a
     /// revision.
     ///

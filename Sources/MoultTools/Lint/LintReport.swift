@@ -17,9 +17,7 @@ package struct LintReport: Sendable {
     let lastStep: LintStep?
 
     package init(_ findings: [LintFinding], of subject: LintSubject, path: String, rules: [LintRule]) {
-        self.findings = findings
-        self.path = path
-        self.rules = rules
+        (self.findings, self.path, self.rules) = (findings, path, rules)
         versions = subject.versions.map(\.name)
         sources = subject.releases.map(\.source)
         lastStep = subject.openSteps.last
@@ -28,17 +26,13 @@ package struct LintReport: Sendable {
 
     /// For a model that cannot be read, because of references to nothing.
     package init(brokenReferences findings: [LintFinding], path: String, rules: [LintRule]) {
-        self.findings = findings
-        self.path = path
-        self.rules = rules
+        (self.findings, self.path, self.rules) = (findings, path, rules)
         (versions, sources, lastStep) = ([], [], nil)
         gap = "The model cannot be read until these are corrected, so no other rule was applied."
     }
 
     /// Whether there is a finding at this severity or above.
-    package func has(atLeast severity: Finding.Severity) -> Bool {
-        findings.contains { $0.severity >= severity }
-    }
+    package func has(atLeast severity: Finding.Severity) -> Bool { findings.contains { $0.severity >= severity } }
 
     func count(_ severity: Finding.Severity) -> Int { findings.count { $0.severity == severity } }
 
@@ -98,9 +92,7 @@ package struct LintReport: Sendable {
 
 extension LintFinding {
     /// `Model.xcdatamodeld/App 2.xcdatamodel/contents:12: Post.title`.
-    var location: String {
-        "\(file)\(line.map { ":\($0)" } ?? "")\(place.isEmpty ? "" : ": \(place)")"
-    }
+    var location: String { "\(file)\(line.map { ":\($0)" } ?? "")\(place.isEmpty ? "" : ": \(place)")" }
 
     var document: JSONValue {
         [
@@ -201,9 +193,7 @@ extension String {
     }
 
     /// As a name in a diagram, which has signs of its own.
-    fileprivate var inDiagram: String {
-        String(map { $0.isLetter || $0.isNumber || " _.".contains($0) ? $0 : "_" })
-    }
+    fileprivate var inDiagram: String { String(map { $0.isLetter || $0.isNumber || " _.".contains($0) ? $0 : "_" }) }
 }
 
 extension LintReport {
@@ -222,8 +212,7 @@ extension LintReport {
                 [
                     "tool": [
                         "driver": [
-                            "name": "moult lint", "version": .string(version),
-                            "rules": .array(rules.map(\.sarif)),
+                            "name": "moult lint", "version": .string(version), "rules": .array(rules.map(\.sarif)),
                         ]
                     ],
                     "columnKind": "unicodeCodePoints",
@@ -266,19 +255,13 @@ extension LintFinding {
         var location: [JSONValue.Member] = [.init("artifactLocation", ["uri": .string(file.percentEncoded)])]
         if let line { location.append(.init("region", ["startLine": JSONValue(line)])) }
         var whole: [JSONValue.Member] = [.init("physicalLocation", .object(location))]
-        if !place.isEmpty {
-            whole.append(.init("logicalLocations", [["fullyQualifiedName": .string(place)]]))
-        }
+        if !place.isEmpty { whole.append(.init("logicalLocations", [["fullyQualifiedName": .string(place)]])) }
         return [
             "ruleId": .string(rule.code), "ruleIndex": JSONValue(position), "level": severity.level,
             "message": ["text": .string("\(message)\n\n\(remedy)\(pasted)")], "locations": [.object(whole)],
             "partialFingerprints": ["moultLint/v1": .string(fingerprint)],
         ]
     }
-}
-
-extension Substring {
-    fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 }
 
 extension String {

@@ -1,7 +1,6 @@
 import Moult
 import MoultBasics
 import MoultEngine
-import MoultModel
 import MoultModelFiles
 import MoultObjects
 import MoultPlan
@@ -28,8 +27,7 @@ package struct LintRequest: Sendable {
         let codes = try ignored.map { code in
             if let rule = LintRule.named(code) { return rule.code }
             let near = Suggestion.nearest(to: code.uppercased(), among: LintRule.all.map(\.code))
-            throw MigrationError.wrongRequest(
-                "There is no rule \(code).\(near.map { " Did you mean \($0)?" } ?? "")")
+            throw MigrationError.wrongRequest("There is no rule \(code).\(near.map { " Did you mean \($0)?" } ?? "")")
         }
         return Lint(
             profiles: profiles, ignored: Set(codes).union(severities.filter { $0.value == nil }.keys),
@@ -116,7 +114,7 @@ public enum LintProfile: String, Sendable, Hashable, CaseIterable {
 }
 
 /// The findings of the lint rules in a model.
-public struct LintResult: Sendable, CustomStringConvertible {
+public struct LintResult: Sendable, CustomStringConvertible, ToolAnswer {
     /// One finding of a rule at its place.
     public struct Finding: Sendable, Hashable {
         /// The code of the rule, such as `OPEN001`; Documentation/Lint has a page for each.
@@ -182,9 +180,7 @@ public struct LintResult: Sendable, CustomStringConvertible {
 
     /// Whether there is a finding at this severity or above.
     package func has(atLeast severity: MoultBasics.Finding.Severity) -> Bool { report.has(atLeast: severity) }
-}
 
-extension LintResult: ToolAnswer {
     package var document: JSONValue { report.document }
     package func lines(style: TextStyle) -> [String] { report.lines(style: style) }
 }

@@ -1,6 +1,4 @@
 import MoultBasics
-import MoultModel
-import MoultPlan
 
 /// One rule: what it finds, who is affected, what to do, and the function that finds it.
 ///
@@ -57,51 +55,21 @@ package struct LintRule: Sendable {
         _ code: String, _ severity: Finding.Severity, _ title: String, profile: Profile? = nil, meaning: String,
         onDevice: String, remedy: String, failing: LintExample, corrected: LintExample, check: Check
     ) {
-        self.code = code
-        self.severity = severity
-        self.title = title
-        self.profile = profile
-        self.meaning = meaning
-        self.onDevice = onDevice
-        self.remedy = remedy
-        self.failing = failing
-        self.corrected = corrected
-        self.check = check
+        (self.code, self.severity, self.title, self.profile) = (code, severity, title, profile)
+        (self.meaning, self.onDevice, self.remedy) = (meaning, onDevice, remedy)
+        (self.failing, self.corrected, self.check) = (failing, corrected, check)
     }
 
-    package var category: Category {
-        Category.allCases.first { code.hasPrefix($0.rawValue) } ?? .shape
-    }
+    package var category: Category { Category.allCases.first { code.hasPrefix($0.rawValue) } ?? .shape }
 
     /// Whether its findings are losses, which an app can declare.
     var isOfLoss: Bool { ["DATA001", "DATA002", "DATA003", "DATA004", "DATA005", "DATA012"].contains(code) }
 
-    /// The page of the rule, relative to the folder of the documentation.
-    package var page: String { "Lint/\(code).md" }
-}
-
-extension LintRule {
     /// Every rule, in the order of the categories and codes.
     package static let all: [LintRule] = open + infer + data + sync + code + shape
 
     /// The rule of that code, in any case of letters.
-    package static func named(_ code: String) -> LintRule? {
-        all.first { $0.code == code.uppercased() }
-    }
-}
-
-extension LintRule.Category {
-    /// A sentence that says who or what breaks.
-    package var sentence: String {
-        switch self {
-        case .open: "A store of a released version may no longer open."
-        case .infer: "Moult does not infer the migration between two versions."
-        case .data: "A migration may lose values or rows, or may be refused because of them."
-        case .sync: "Another device, process or app version that shares the data may fail."
-        case .code: "Swift source that uses the model may no longer compile or run."
-        case .shape: "The model itself is wrong, or is likely to cause trouble."
-        }
-    }
+    package static func named(_ code: String) -> LintRule? { all.first { $0.code == code.uppercased() } }
 }
 
 /// A small model for the page of a rule: versions as XML, and what was released before.
@@ -133,10 +101,8 @@ package struct LintExample: Sendable {
     package init(
         _ versions: [Version], current: String? = nil, released: [Version] = [], releasedCurrent: String? = nil
     ) {
-        self.versions = versions
-        self.current = current
-        self.released = released
-        self.releasedCurrent = releasedCurrent
+        (self.versions, self.current) = (versions, current)
+        (self.released, self.releasedCurrent) = (released, releasedCurrent)
         swift = nil
     }
 
@@ -151,96 +117,12 @@ package struct LintExample: Sendable {
     package init(_ xml: String) { self.init([Version("App", xml)]) }
 
     /// A version and the next one.
-    package init(from older: String, to newer: String) {
-        self.init([Version("App", older), Version("App 2", newer)])
-    }
+    package init(from older: String, to newer: String) { self.init([Version("App", older), Version("App 2", newer)]) }
 }
 
-/// The page of a rule in the documentation, generated from the table.
-package enum LintPage {
-    /// The whole page.
-    package static func markdown(of rule: LintRule) -> String {
-        let profile = rule.profile.map { " Only with the profile `\($0.rawValue)`." } ?? ""
-        return """
-            # \(rule.code): \(rule.title)
-
-            Severity: \(rule.severity.rawValue). \(rule.category.sentence)\(profile)
-
-            \(rule.meaning)
-
-            On a device: \(rule.onDevice)
-            \(plan(rule))
-            ## What to do
-
-            \(rule.remedy)
-
-            ## A \(rule.failing.swift == nil ? "model" : "plan") with this finding
-
-            \(markdown(of: rule.failing))
-
-            ## A \(rule.failing.swift == nil ? "model" : "plan") without it
-
-            \(markdown(of: rule.corrected))
-
-            """
-    }
-
-    /// The findings of a plan with the same sentences and remedies; an empty line if there are none.
-    private static func plan(_ rule: LintRule) -> String {
-        let codes = Finding.codes(ofRule: rule.code).map { "`\($0)`" }
-        guard let last = codes.last else { return "" }
-        let others = codes.dropLast().joined(separator: ", ")
-        return "\nIn a plan, it has the code \(others.isEmpty ? last : "\(others) or \(last)").\n"
-    }
-
-    /// The list of all rules.
-    package static var index: String {
-        let parts = LintRule.Category.allCases.map { category in
-            let rows = LintRule.all.filter { $0.category == category }.map { rule in
-                let profile = rule.profile.map { "`\($0.rawValue)`" } ?? ""
-                return "| [\(rule.code)](\(rule.code).md) | \(rule.title) | \(rule.severity.rawValue) | \(profile) |"
-            }
-            return """
-                ## \(category.rawValue)
-
-                \(category.sentence)
-
-                | rule | title | severity | profile |
-                |---|---|---|---|
-                \(rows.joined(separator: "\n"))
-                """
-        }
-        return """
-            # The rules of lint
-
-            A check of a model applies these rules ([CI](../CI.md)). This page and the pages of the rules are made from the \
-            table of rules in `MoultLint`.
-
-            \(parts.joined(separator: "\n\n"))
-
-            """
-    }
-
-    private static func markdown(of example: LintExample) -> String {
-        if let swift = example.swift { return "```swift\n\(swift)\n```" }
-        func blocks(_ versions: [LintExample.Version], _ title: (String) -> String) -> [String] {
-            versions.map { version in
-                "\(title(version.name)):\n\n```xml\n\(version.xml.shortened)\n```"
-            }
-        }
-        let released = blocks(example.released) { "`\($0)`, as it was released" }
-        let now = blocks(example.versions) { "`\($0)`\(example.released.isEmpty ? "" : " now")" }
-        let current = example.current.map { ["The current version is `\($0)`."] } ?? []
-        let was = example.releasedCurrent.map { ["The current version was `\($0)` when it was released."] } ?? []
-        return (released + was + now + current).joined(separator: "\n\n")
-    }
-}
-
-extension String {
-    /// A long list of lines with its middle left out.
-    fileprivate var shortened: String {
-        let lines = split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.count > 40 else { return self }
-        return (lines.prefix(4) + ["    …"] + lines.suffix(4)).joined(separator: "\n")
-    }
+// Entities of the examples.
+extension LintRule {
+    static func post(_ property: String) -> String { "<entity name=\"Post\">\n    \(property)\n</entity>" }
+    static let title = post("<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>")
+    static let user = "<entity name=\"User\"/>\n"
 }

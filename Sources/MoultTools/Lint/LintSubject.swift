@@ -34,10 +34,8 @@ package struct LintSubject: Sendable {
         declarations: [String: [String: LintDeclaration]] = [:]
     ) throws(MigrationError) {
         let versions = bundle.versions.map { LintVersion($0, file: bundle.files[$0.name]) }
-        self.versions = versions
-        self.releases = releases
-        self.planFindings = planFindings
-        self.declarations = declarations
+        (self.versions, self.releases) = (versions, releases)
+        (self.planFindings, self.declarations) = (planFindings, declarations)
         rowFindings = rows?.findings ?? []
         currentName = bundle.currentName
         // What the lock says is compared by the rules themselves.
@@ -146,9 +144,7 @@ package struct StoreRows: Sendable {
     package let findings: [Finding]
 
     package init(version: String, counts: [String: Int64], findings: [Finding] = []) {
-        self.version = version
-        self.counts = counts
-        self.findings = findings
+        (self.version, self.counts, self.findings) = (version, counts, findings)
     }
 }
 
@@ -160,9 +156,7 @@ package struct LintDeclaration: Sendable {
     let properties: [String: Int]
 
     package init(file: String, line: Int, properties: [String: Int]) {
-        self.file = file
-        self.line = line
-        self.properties = properties
+        (self.file, self.line, self.properties) = (file, line, properties)
     }
 }
 

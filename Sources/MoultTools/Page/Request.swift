@@ -1,6 +1,3 @@
-import MoultBasics
-import MoultModel
-
 /// A request of a browser.
 package struct Request: Sendable {
     package let method: String
@@ -21,9 +18,7 @@ package struct Request: Sendable {
         guard let path = parts.first?.utf8.percentDecoded(plusIsBlank: false), path.hasPrefix("/"),
             let query = (parts.count > 1 ? Array(parts[1].utf8) : []).fields, body.count <= Self.formLimit
         else { return nil }
-        self.method = method
-        self.path = path
-        self.query = query
+        (self.method, self.path, self.query) = (method, path, query)
         self.headers = headers.map { ($0.0.lowercased(), $0.1) }
         let isForm = self.headers.contains {
             $0.name == "content-type" && $0.value.hasPrefix("application/x-www-form-urlencoded")
@@ -143,9 +138,7 @@ package struct Response: Sendable {
         body = Array(text.utf8)
     }
 
-    package init(_ page: HTML, status: Int = 200) {
-        self.init(status, type: "text/html; charset=utf-8", page.markup)
-    }
+    package init(_ page: HTML, status: Int = 200) { self.init(status, type: "text/html; charset=utf-8", page.markup) }
 
     /// Sends the browser on by GET.
     package static func seeOther(_ address: String, cookie: String? = nil) -> Response {
@@ -189,9 +182,7 @@ struct Access: Sendable {
     }
 
     mutating func check(_ request: Request) -> Answer {
-        guard request.header("host") == host else {
-            return .refused(403, "This page answers only to http://\(host).")
-        }
+        guard request.header("host") == host else { return .refused(403, "This page answers only to http://\(host).") }
         guard ["GET", "HEAD", "POST"].contains(request.method) else {
             return .refused(405, "This page knows GET, HEAD and POST.")
         }

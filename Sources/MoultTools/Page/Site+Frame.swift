@@ -1,6 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
 
 extension Site {
     /// The parts of the page.
@@ -21,9 +20,7 @@ extension Site {
     ///   - tab: the part that it belongs to.
     ///   - isBare: whether it says nothing about the store, for a browser that is refused.
     ///   - refreshes: whether a browser without scripts loads it again.
-    func page(
-        _ title: String, at tab: Tab?, _ content: HTML, isBare: Bool = false, refreshes: Bool = false
-    ) -> HTML {
+    func page(_ title: String, at tab: Tab?, _ content: HTML, isBare: Bool = false, refreshes: Bool = false) -> HTML {
         let name = isBare ? "Moult" : Path.name(of: settings.store)
         let links: [HTML] = Tab.allCases.map { other in
             let current: HTML = other == tab ? " aria-current=\"page\"" : ""

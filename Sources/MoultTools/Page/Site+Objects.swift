@@ -63,8 +63,7 @@ extension Site {
             return column.name != "Z_PK"
         }
         let columns = shown.filter { !$0.isBytes } + shown.filter(\.isBytes)
-        let heads: [HTML] =
-            ["Key"] + columns.map { "<bdi>\($0.name)</bdi> <small>\($0.type)</small>" as HTML }
+        let heads: [HTML] = ["Key"] + columns.map { "<bdi>\($0.name)</bdi> <small>\($0.type)</small>" as HTML }
         let rows: [HTML] = page.objects.map { object in
             let key: HTML = "<th scope=\"row\">\(Self.link(entity.name, object.key, "\(object.key)"))</th>"
             let cells: [HTML] = columns.map { column in

@@ -1,7 +1,6 @@
 import Moult
 import MoultBasics
 import MoultEngine
-import MoultModel
 
 extension Site {
     /// Returns the page that says what a migration to the version aimed at will do.

@@ -54,7 +54,8 @@ extension Site {
                 .planStale, "This confirmation is out of date, or was used.", remedy: "Go back and look again.")
         }
         let (project, store) = (try project(), settings.store)
-        closeForRun()
+        // Nothing of this process may have the store open while a run changes it.
+        close()
         switch action {
         case .backUp:
             return begin(
@@ -144,9 +145,7 @@ final class Job: Sendable {
     }
 
     /// A run with progress.
-    init<Report: Sendable>(
-        _ title: String, _ task: StoreTask<Report>, outcome: @escaping @Sendable (Report) -> HTML
-    ) {
+    init<Report: Sendable>(_ title: String, _ task: StoreTask<Report>, outcome: @escaping @Sendable (Report) -> HTML) {
         self.title = title
         stop.withLock { $0 = { task.cancel() } }
         begin { [self] in

@@ -1,7 +1,6 @@
 import Moult
 import MoultBasics
 import MoultModel
-import MoultPlan
 import MoultStore
 
 /// The local page of one store. Requests come one after the other.
@@ -153,7 +152,7 @@ package actor Site {
         }
     }
 
-    private func close() {
+    func close() {
         reading?.probe.close()
         reading = nil
     }
@@ -164,9 +163,6 @@ package actor Site {
         self.job = job
         return .seeOther("/job")
     }
-
-    /// Nothing of this process may have the store open while a run changes it.
-    func closeForRun() { close() }
 
     /// Remembers what a confirmation is about; the name is for its form.
     func offer(_ action: Action) -> String {
@@ -200,9 +196,8 @@ extension Site.Settings {
     package var document: JSONValue {
         [
             "store": .string(store), "models": JSONValue(models),
-            "order": order.map { .array($0.map { .string($0) }) } ?? .null,
-            "answers": JSONValue(answers), "rules": JSONValue(rules), "backups": JSONValue(backups),
-            "allowsChanges": .bool(allowsChanges),
+            "order": order.map { .array($0.map { .string($0) }) } ?? .null, "answers": JSONValue(answers),
+            "rules": JSONValue(rules), "backups": JSONValue(backups), "allowsChanges": .bool(allowsChanges),
         ]
     }
 

@@ -2,7 +2,6 @@ import Moult
 import MoultBasics
 import MoultEngine
 import MoultModel
-import MoultModelFiles
 import MoultPlan
 import MoultStore
 
@@ -31,9 +30,7 @@ package struct AnswerSession: ToolAnswer {
         _ versions: ModelVersions, from: Int, to: Int, answers: Answers, path: String?,
         registered: [RegisteredStage] = []
     ) throws {
-        self.versions = versions
-        self.path = path
-        self.registered = registered
+        (self.versions, self.path, self.registered) = (versions, path, registered)
         let isElsewhere = { (answer: Answer) in
             versions.positions(of: answer) == nil && (answer.isBound || versions.areInsideStores)
         }
@@ -85,9 +82,7 @@ package struct AnswerSession: ToolAnswer {
             throw MigrationError.wrongRequest(
                 "Another answer has settled \(place): nothing else can be answered there.")
         }
-        guard asked.count == 1 else {
-            throw MigrationError.wrongRequest(Self.several("ask about \(question.place)"))
-        }
+        guard asked.count == 1 else { throw MigrationError.wrongRequest(Self.several("ask about \(question.place)")) }
         guard let answer = question.answers.first(where: { $0.choice == parts.dropFirst().first }) else {
             let choices = question.answers.map(\.choice).joined(separator: ", ")
             throw MigrationError.wrongRequest("The answer to \(question.place) is one of: \(choices).")
@@ -215,17 +210,14 @@ package struct AnswerSession: ToolAnswer {
         }
         try StagedPath.replace([(path, kept.json)], .byUmask, POSIXSystem())
     }
-}
 
-// MARK: - JSON and text
+    // MARK: - JSON and text
 
-extension AnswerSession {
     package var document: JSONValue {
         [
             "format": 1, "recorded": JSONValue(recorded.count), "file": JSONValue(path),
             "questions": .array(questions.map(\.document)), "answers": .array(kept.list.map(\.document)),
-            "dropped": .array(dropped.map(\.document)),
-            "exclusive": .array(exclusive.map { JSONValue($0) }),
+            "dropped": .array(dropped.map(\.document)), "exclusive": .array(exclusive.map { JSONValue($0) }),
         ]
     }
 

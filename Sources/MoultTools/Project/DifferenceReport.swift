@@ -6,7 +6,7 @@ import MoultPlan
 
 /// The differences between two versions, and between the archives of two compiled models.
 package struct DifferenceReport: ToolAnswer {
-    private let diff: DiffReport
+    private let diff: ModelDifference
     private let archives: ArchiveComparison?
 
     /// - Parameter files: the paths of the two models; unless both are compiled, only the versions are compared.
@@ -14,7 +14,7 @@ package struct DifferenceReport: ToolAnswer {
     package init(
         from older: ModelVersion, to newer: ModelVersion, answers: Answers, files: (older: String, newer: String)?
     ) throws {
-        diff = try DiffReport(from: older, to: newer, answers: answers)
+        diff = try ModelDifference(from: older, to: newer, answers: answers)
         let system = POSIXSystem()
         if let files, files.older.hasSuffix(".mom"), files.newer.hasSuffix(".mom"), try system.exists(files.older),
             try system.exists(files.newer)
@@ -112,10 +112,7 @@ package struct VersionProposal: ToolAnswer {
     private var proposed: VersionNumber? { bump.flatMap { bump in numbers.older.map { $0.next(bump.level) } } }
 
     /// Whether the newer version has a number below the proposed one, or none.
-    package var isTooLow: Bool {
-        guard let proposed else { return false }
-        return numbers.newer.map { $0 < proposed } ?? true
-    }
+    package var isTooLow: Bool { if let proposed { numbers.newer.map { $0 < proposed } ?? true } else { false } }
 
     package var document: JSONValue {
         [

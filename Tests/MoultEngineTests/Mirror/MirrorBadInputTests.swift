@@ -31,8 +31,8 @@ struct MirrorBadInputTests {
         let name = URL(fileURLWithPath: fixture.store).deletingPathExtension().path
         let error = failure {
             _ = try MirroredStore.start(
-                fixture.store, versions: fixture.versions, at: name + ".other",
-                options: .init(losses: .asTheVersionsSay()))
+                .init(fixture.store, .migrateInto(name + ".other")),
+                .init(fixture.versions, losses: .asTheVersionsSay()))
         }
         #expect(error?.code == .usage && error?.message.contains("external data") == true)
     }
@@ -99,7 +99,7 @@ struct MirrorBadInputTests {
         let renamed = ModelVersions(versions: [
             other.versions[0], ModelVersion(names: ["on"], model: other.versions[1].model),
         ])
-        #expect(failure { _ = try MirroredStore(of: fixture.store, versions: renamed) }?.code == .planStale)
+        #expect(failure { _ = try MirroredStore(of: fixture.store, .init(renamed)) }?.code == .planStale)
         _ = try Migrator().run(
             try PreparedMigration(
                 fixture.store, versions: fixture.versions, options: .init(losses: .asTheVersionsSay())))
@@ -118,7 +118,7 @@ struct MirrorBadInputTests {
             """)
         let error = failure {
             _ = try MirroredStore.start(
-                fixture.store, versions: unique, at: fixture.second, options: .init(losses: .asTheVersionsSay()))
+                .init(fixture.store, .migrateInto(fixture.second)), .init(unique, losses: .asTheVersionsSay()))
         }
         #expect(error?.code == .dataConflict)
         #expect(!FileManager.default.fileExists(atPath: fixture.second))

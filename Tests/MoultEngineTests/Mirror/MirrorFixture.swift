@@ -37,10 +37,11 @@ final class MirrorFixture {
     }
 
     func start() throws -> MirroredStore {
-        try MirroredStore.start(store, versions: versions, at: second, options: .init(losses: .asTheVersionsSay()))
+        try MirroredStore.start(
+            .init(store, .migrateInto(second)), .init(versions, losses: .asTheVersionsSay()))
     }
 
-    func mirror() throws -> MirroredStore { try MirroredStore(of: store, versions: versions) }
+    func mirror() throws -> MirroredStore { try MirroredStore(of: store, .init(versions)) }
 
     /// - Parameter isSecond: whether to write to the second store.
     func write(saves: Int = 3, of writes: Int = 12, seed: UInt64, isSecond: Bool = false) throws {

@@ -1,4 +1,5 @@
 import Foundation
+import Moult
 import MoultBasics
 import MoultCare
 import MoultEngine
@@ -27,7 +28,7 @@ struct MirrorKindsTests {
         ]
         let options = PreparedMigration.Options(registry: registry)
         var mirror = try MirroredStore.start(
-            fixture.store, versions: fixture.versions, at: fixture.second, options: options)
+            .init(fixture.store, .migrateInto(fixture.second)), .init(fixture.versions, registry: registry))
         for round in 0..<2 {
             try fixture.write(seed: UInt64(60 + round))
             #expect(try mirror.status().reason != nil)
@@ -78,7 +79,7 @@ struct MirrorKindsTests {
             UPDATE ZTAG SET ZWORD = 'w' || Z_PK
             """)
         var mirror = try MirroredStore.start(
-            fixture.store, versions: unique, at: fixture.second, options: .init(losses: .asTheVersionsSay()))
+            .init(fixture.store, .migrateInto(fixture.second)), .init(unique, losses: .asTheVersionsSay()))
         _ = try SQLiteShell.run(
             fixture.store,
             "UPDATE ZTAG SET ZWORD = 'w' || ((SELECT min(Z_PK) + max(Z_PK) FROM ZTAG) - Z_PK), Z_OPT = Z_OPT + 1")
@@ -130,11 +131,11 @@ struct MirrorKindsTests {
             })
         try StoreMaker(versions.versions[0]).make(at: store)
         _ = try SQLiteShell.run(store, "INSERT INTO ZITEM VALUES (1, 1, 1, 'a'); UPDATE Z_PRIMARYKEY SET Z_MAX = 1")
-        var options = PreparedMigration.Options()
-        options.part = .configuration("main")
-        _ = try MirroredStore.start(store, versions: versions, to: "2", at: second, options: options)
+        var options = RunOptions()
+        options.configuration = "main"
+        _ = try MirroredStore.start(.init(store, to: "2", .migrateInto(second), options), .init(versions))
         _ = try SQLiteShell.run(store, "INSERT INTO ZITEM VALUES (2, 1, 1, 'b'); UPDATE Z_PRIMARYKEY SET Z_MAX = 2")
-        var mirror = try MirroredStore(of: store, versions: versions)
+        var mirror = try MirroredStore(of: store, .init(versions))
         _ = try mirror.synchronise()
         #expect(try SQLiteShell.run(second, "SELECT ZNAME FROM ZITEM ORDER BY 1") == "a\nb\n")
         #expect(try SQLiteShell.run(second, "SELECT Z_NAME FROM Z_PRIMARYKEY WHERE Z_ENT < 16000") == "Item\n")

@@ -73,8 +73,8 @@ struct TakenPathTests {
         let before = try names(fixture.folder.path).union(["Books.sqlite.moult", "Library.store.moult"])
         try expectKept(at: fixture.second, beside: before) { system in
             _ = try MirroredStore.start(
-                fixture.store, versions: fixture.versions, at: fixture.second,
-                options: .init(losses: .asTheVersionsSay()), system: system)
+                .init(fixture.store, .migrateInto(fixture.second)),
+                .init(fixture.versions, losses: .asTheVersionsSay()), on: system)
         }
     }
 

@@ -222,7 +222,8 @@ struct UnnamedFilesTests {
             ModelVersion(
                 names: ["3"], model: try ManagedObjectModel(entities: [shot, Self.entity("Scan", hasImage: true)])),
         ])
-        var mirror = try MirroredStore.start(store, versions: versions, at: folder.path + "/Second.sqlite")
+        var mirror = try MirroredStore.start(
+            .init(store, .migrateInto(folder.path + "/Second.sqlite")), .init(versions))
         let data = folder.path + "/.Second_SUPPORT/_EXTERNAL_DATA"
         #expect(try FileManager.default.contentsOfDirectory(atPath: data).count == 5)
         try withContext { context in

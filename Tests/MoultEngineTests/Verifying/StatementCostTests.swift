@@ -119,8 +119,8 @@ struct StatementCostTests {
     @Test func `a mirror and its comparison`() throws {
         try compare("rebuilt", .none) { store, versions in
             var mirror = try MirroredStore.start(
-                store.path, versions: versions, at: store.folder.path + "/Second.store",
-                options: .init(losses: .asTheVersionsSay()))
+                .init(store.path, .migrateInto(store.folder.path + "/Second.store")),
+                .init(versions, losses: .asTheVersionsSay()))
             _ = try store.shell(
                 """
                 UPDATE ZTAG SET ZWORD = 'other ' || Z_PK WHERE Z_PK % 3 = 0;

@@ -12,9 +12,7 @@ extension Verb {
             with --check, 1 if something that Moult can check is open.
             """,
         operands: [.model], options: [forStore, .lintProfile, .answers, .backups, opened, .order],
-        examples: [
-            "moult checklist Forum.xcdatamodeld", "moult checklist Forum.xcdatamodeld --for forum.sqlite",
-        ]
+        examples: ["moult checklist Forum.xcdatamodeld", "moult checklist Forum.xcdatamodeld --for forum.sqlite"]
     ) { invocation, console in
         let bundle = try invocation.operandBundle(console)
         let sections = try sections(bundle, invocation, console)
@@ -178,9 +176,7 @@ extension Verb {
                 : "\(store) has \(Quantity.count(backups.count, "backup")).", !backups.isEmpty)
         do {
             let project = try invocation.project(versions, console)
-            let plan = try StoreSession(
-                invocation.request(.plan, for: store), project.context(for: store)
-            ).plan()
+            let plan = try StoreSession(invocation.request(.plan, for: store), project.context(for: store)).plan()
             let way = plan.versionNames.joined(separator: " → ")
             return [
                 Item(

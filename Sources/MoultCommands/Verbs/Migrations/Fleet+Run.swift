@@ -1,6 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
 import MoultTools
 
 extension Verb {
@@ -33,13 +32,10 @@ extension Verb {
             shard, jobs, deviceJobs, verb, with, results, time, memory, attempts, deaths, stopAfterFailures, canary,
             tolerate, approve, retry, wait,
         ],
-        examples: [
-            "moult fleet run fleet.jsonl", "moult fleet run fleet.jsonl --verb backup --jobs 2 --time 10min",
-        ]
+        examples: ["moult fleet run fleet.jsonl", "moult fleet run fleet.jsonl --verb backup --jobs 2 --time 10min"]
     ) { invocation, console in
         let fleet = try invocation.fleet(doing: invocation[value: verb] ?? "migrate")
-        let report = try await fleet.run(
-            invocation.fleetPolicy(), isApproved: invocation[approve], say: console.say)
+        let report = try await fleet.run(invocation.fleetPolicy(), isApproved: invocation[approve], say: console.say)
         console.print(report.document) { report.lines(style: $0) }
         return report.exitCode
     }

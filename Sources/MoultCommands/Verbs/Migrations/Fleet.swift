@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultTools
 
 extension Verb {
@@ -109,9 +108,7 @@ extension Verb {
     private static let html = Option.value("html", "FILE", "Also write an HTML page.", completes: .files)
     private static let tolerated = Option.value(
         "tolerate", "PERCENT", "Exit with 1 only if more than this part of the finished stores failed.")
-}
 
-extension Verb {
     static let submitFleet = Verb(
         "submit", "Run a fleet as an array of jobs on a cluster with Slurm, and follow it.",
         discussion: """
@@ -141,10 +138,7 @@ extension Verb {
             manifest: invocation.required(manifest), results: invocation[value: results],
             options: (invocation[value: partition].map { ["--partition=\($0)"] } ?? []) + invocation.all(sbatch),
             runOptions: runOptions, canary: share.map { ($0, tolerance) })
-        guard !invocation[dryRun] else {
-            console.print(array.scripts)
-            return .done
-        }
+        guard !invocation[dryRun] else { return console.print(array.scripts) }
         let submission = try array.submit(
             isFollowing: !invocation[noFollow], isStopping: Interruption.heard, say: console.say)
         console.print(submission)

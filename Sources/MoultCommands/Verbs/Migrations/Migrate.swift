@@ -1,6 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
 import MoultTools
 
 extension Verb {
@@ -109,8 +108,7 @@ extension Invocation {
 
 extension Option {
     static let dryRun = flag("dry-run", "Rehearse and verify on a copy, and change nothing.")
-    static let stops = flag(
-        "stop-at-each-version", "Make a backup and a commit for each version on the way.")
+    static let stops = flag("stop-at-each-version", "Make a backup and a commit for each version on the way.")
     static let deferred = flag(
         "deferred", "Change the store in place at once, and leave the slow work to moult finish.")
     static let plan = value(
@@ -124,16 +122,13 @@ extension Option {
         "make-room",
         "If space is short, remove the backups that moult backup prune removes by default. If that is not enough, keep "
             + "no backup of this run.")
-    static let again = flag(
-        "again", "Start again even though the last runs all died.")
+    static let again = flag("again", "Start again even though the last runs all died.")
     static let into = value(
         "into", "FILE", "Write the new store to this file, and leave the old one as it is.", completes: .files)
     static let acceptLosses = flag(
         "accept-losses", "Migrate even if undeclared losses of objects, values or links occur.")
     static let frugal = flag("frugal", "Keep no backup after the run. This needs less space.")
-}
 
-extension Option {
     static let profile = value(
         "profile", "FILE",
         "Write a profile of the time to this new file, for Speedscope, Perfetto or Chrome, and print the slowest steps.",
@@ -208,12 +203,9 @@ extension Verb {
         if !report.isOfNewStore, invocation[value: .model] != nil || invocation.registry.models != nil {
             return try migrate(invocation, console)
         }
-        console.print(report.document) { report.lines(style: $0) }
-        return .done
+        return console.print(report.document) { report.lines(style: $0) }
     }
-}
 
-extension Verb {
     static let finish = Verb(
         "finish", "Do the deferred work of a migration: drop columns and tables, reorder columns, create indexes.",
         discussion: """
@@ -232,8 +224,7 @@ extension Verb {
         }
         let limit = budget.map(CallLimit.seconds) ?? (invocation[one] ? .one : .all)
         let report = try ProgressDisplay.during(console) { try keeper.finish(limit, $0) }
-        console.print(report.document) { report.lines(style: $0) }
-        return .done
+        return console.print(report.document) { report.lines(style: $0) }
     }
 
     private static let one = Option.flag("one", "Do the next task only.")

@@ -1,8 +1,6 @@
 import Moult
 import MoultBasics
 import MoultCare
-import MoultModel
-import MoultTools
 
 extension Verb {
     static let mirror = Verb(
@@ -28,16 +26,14 @@ extension Verb {
         var request = try invocation.request(.migrateInto(try invocation.required(place)))
         request.models = invocation.models
         let mirror = try MirroredStore.start(
-            request, invocation.project(console).context(for: request.store),
-            isCancelled: Interruption.heard)
+            request, invocation.project(console).context(for: request.store), isCancelled: Interruption.heard)
         console.say(mirror.warnings)
-        console.print(mirror.record.document) { _ in
+        return console.print(mirror.record.document) { _ in
             [
                 "\(mirror.record.second.printable) is of \(mirror.record.to.printable) and follows "
                     + "\(mirror.store.printable)."
             ]
         }
-        return .done
     }
 
     private static let syncMirror = Verb(
@@ -52,8 +48,7 @@ extension Verb {
         var mirror = try invocation.mirror(console)
         if let path = invocation[value: place] { try mirror.moveSecond(to: path) }
         let outcome = try mirror.synchronise(all: invocation[compares], overwriting: invocation[overwrites])
-        console.print(outcome.document) { _ in outcome.lines }
-        return .done
+        return console.print(outcome.document) { _ in outcome.lines }
     }
 
     private static let mirrorStatus = Verb(
@@ -93,23 +88,20 @@ extension Verb {
         var mirror = try invocation.mirror(console)
         if invocation[undo] {
             try mirror.undoCutOver()
-            console.print(mirror.record.document) { _ in
+            return console.print(mirror.record.document) { _ in
                 ["Apps write to \(mirror.store.printable) again; nothing was lost."]
             }
-            return .done
         }
         let losses = try mirror.cutOver(acceptingLosses: invocation[accepts])
-        console.print(mirror.record.document) { _ in
+        return console.print(mirror.record.document) { _ in
             ["Apps write to \(mirror.record.second.printable) from now on."]
                 + (mirror.record.isOneWay
                     ? ["The cut-over cannot be undone:"] + losses.map { "  \($0)" }
                     : [
-                        String(
-                            advice: "\(mirror.store.printable) follows; \(.cutOverMirror, .undo) reverses it.")
+                        String(advice: "\(mirror.store.printable) follows; \(.cutOverMirror, .undo) reverses it.")
                     ]
                         + (losses.isEmpty ? [] : ["Undoing it would lose:"] + losses.map { "  \($0)" }))
         }
-        return .done
     }
 
     private static let stopMirror = Verb(
@@ -119,14 +111,13 @@ extension Verb {
         let store = try invocation.required(Operand.store)
         let (path, record) = try MirroredStore.record(of: store, isStarting: true)
         try MirroredStore.stop(store)
-        console.print(record.document) { _ in
+        return console.print(record.document) { _ in
             [
                 record.state == .starting
                     ? "Removed the files of a start of the mirror that died."
                     : "\(path.printable) and \(record.second.printable) no longer follow each other."
             ]
         }
-        return .done
     }
 
     fileprivate static let mirrorInput: [Option] = [
@@ -191,7 +182,6 @@ extension Invocation {
         if self[value: .mapping] == nil {
             for path in begun.models?.mappings.dropFirst() ?? [] { try project.addMappings(at: path) }
         }
-        return try MirroredStore(
-            of: store, runOptions(), project.context(for: store), isCancelled: Interruption.heard)
+        return try MirroredStore(of: store, project.context(for: store), runOptions(), isCancelled: Interruption.heard)
     }
 }

@@ -103,9 +103,7 @@ extension Verb {
     ) { invocation, console in
         var versions = try invocation.operandVersions(console)
         let store = invocation[value: forStore]
-        if let store, let model = invocation[Operand.model] {
-            versions = try versions.onTheWay(of: store, to: model)
-        }
+        if let store, let model = invocation[Operand.model] { versions = try versions.onTheWay(of: store, to: model) }
         if store == nil, !invocation.all(set).isEmpty, let model = invocation[Operand.model],
             try StoreProbe.isDatabase(model)
         {
@@ -135,8 +133,7 @@ extension Verb {
 
     private static let set = Option.value(
         "set", "PLACE=ANSWER", "Answer a question, or change the answer: rename:OLD, new, keep, drop or value:VALUE.")
-    private static let forget = Option.value(
-        "forget", "PLACE", "Remove the answer about an entity or property.")
+    private static let forget = Option.value("forget", "PLACE", "Remove the answer about an entity or property.")
     private static let forStore = Option.value(
         "for", "STORE", "The store to migrate: show only its questions.", completes: .files)
     private static let from = Option.value("from", "VERSION", "The version to start at; by default the oldest.")

@@ -1,6 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
 import MoultTools
 
 extension Verb {
@@ -22,8 +21,7 @@ extension Verb {
         operands: [.store],
         options: [
             crash, kill, seconds, .model, .target, .answers, .mapping, .cloudKit, .experimental, .order, .rules, .fix,
-            .allowLargeQuarantine,
-            .acceptLosses,
+            .allowLargeQuarantine, .acceptLosses,
         ],
         examples: [
             "moult test --crash forum.sqlite --model Forum.xcdatamodeld --seconds 2",

@@ -1,6 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
 import MoultTools
 
 extension Verb {
@@ -49,8 +48,7 @@ extension Verb {
 extension Invocation {
     /// Whether no option silences faults of a kind.
     fileprivate func shows(_ kind: CompileReport.Fault.Kind) -> Bool {
-        kind == .error
-            || !self[Verb.noWarnings] && !Verb.silencing.contains { self[$0.option] && $0.kind == kind }
+        kind == .error || !self[Verb.noWarnings] && !Verb.silencing.contains { self[$0.option] && $0.kind == kind }
     }
 }
 
@@ -141,8 +139,7 @@ enum CompilerArguments {
         let rows = [
             ("--action ACTION", "compile (the default), or generate for the Swift classes that the model asks for."),
             ("--module NAME", "The Swift module of classes whose name begins with a dot."),
-            ("--dry-run", "List the files; write nothing."),
-            ("--no-warnings", "Print errors only."),
+            ("--dry-run", "List the files; write nothing."), ("--no-warnings", "Print errors only."),
             ("--no-inverse-relationship-warnings", "Accept relationships without an inverse."),
             ("--no-max-property-count-warnings", "Accept entities with very many properties."),
             ("--no-delete-rule-warnings", "Accept the delete rule No Action."),
@@ -180,10 +177,9 @@ extension Verb {
     ) { invocation, console in
         let path = try invocation.required(compiled)
         guard SourceReport.isMapping(path) else {
-            console.print(
+            return console.print(
                 try SourceReport(
                     decompiling: path, to: invocation[value: .out], replacing: invocation[replaces], say: console.say))
-            return .done
         }
         guard path.hasSuffix(".cdm") else {
             throw MigrationError(
@@ -192,11 +188,10 @@ extension Verb {
         guard let versions = try invocation.versionsIfKnown(console) else {
             throw invocation.wrong("A .cdm does not contain the models that its source needs. Give them with --model.")
         }
-        console.print(
+        return console.print(
             try SourceReport(
                 decompilingMapping: path, to: invocation[value: .out], replacing: invocation[replaces],
                 versions: versions, ofModelAt: invocation[value: .model], say: console.say))
-        return .done
     }
 
     private static let compiled = Operand("MODEL", "A .momd, a .mom, an .omo, a store, or a .cdm.")

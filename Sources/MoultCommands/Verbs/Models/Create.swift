@@ -16,14 +16,12 @@ extension Verb {
         ]
     ) { invocation, console in
         let path = try invocation.required(Operand.store)
-        let version = try invocation.version(
-            Verb.version, in: try invocation.namedVersions(console))
+        let version = try invocation.version(Verb.version, in: try invocation.namedVersions(console))
         let made = try NewStore(
             version, at: path, invocation.sampleData(for: [version.model]), framework: invocation.number(.framework),
             history: invocation[history], experimental: invocation[.experimental])
         console.say(made.findings)
-        console.print(made)
-        return .done
+        return console.print(made)
     }
 }
 
@@ -43,9 +41,7 @@ extension Invocation {
             let parts = text.split(separator: "=").map(String.init)
             guard parts.count == 2, let number = Int(parts[1]), number >= 0,
                 models.contains(where: { $0.entity(parts[0]) != nil })
-            else {
-                throw wrong("--rows takes pairs of an entity and a number, such as Post=1000, not \(text).")
-            }
+            else { throw wrong("--rows takes pairs of an entity and a number, such as Post=1000, not \(text).") }
             return (parts[0], number)
         }
         guard count != nil || counts != nil else { return nil }
@@ -81,8 +77,7 @@ extension Verb {
         var sample = try invocation.sampleData(for: versions.map(\.model)) ?? SampleData(count: 3)
         sample.seed = UInt64(clamping: try invocation.number(.seed) ?? 1)
         (sample.isHostile, sample.links, sample.nils) = (invocation[extremes], links, nils)
-        console.print(try FixtureReport(versions, in: folder, sample, framework: invocation.number(.framework)))
-        return .done
+        return console.print(try FixtureReport(versions, in: folder, sample, framework: invocation.number(.framework)))
     }
 
     private static let links = Option.value(

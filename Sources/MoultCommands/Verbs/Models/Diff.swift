@@ -31,9 +31,7 @@ extension Verb {
     private static let old = Operand("OLD", "The older version: a model's path, or with --model a version's name.")
     private static let new = Operand("NEW", "The newer version, likewise.")
 
-    private static func versions(
-        _ invocation: Invocation, _ console: Console
-    ) throws -> (ModelVersion, ModelVersion) {
+    private static func versions(_ invocation: Invocation, _ console: Console) throws -> (ModelVersion, ModelVersion) {
         let names = (try invocation.required(old), try invocation.required(new))
         let known = try invocation.versionsIfKnown(console)
         func version(_ text: String) throws -> ModelVersion {
@@ -67,21 +65,16 @@ extension Verb {
             it with the model.
             """,
         operands: [.model], options: [.answers, .order],
-        examples: [
-            "moult changelog Forum.xcdatamodeld", "moult changelog Forum.xcdatamodeld --json",
-        ]
+        examples: ["moult changelog Forum.xcdatamodeld", "moult changelog Forum.xcdatamodeld --json"]
     ) { invocation, console in
         let bundle = try invocation.operandBundle(console)
         console.say(bundle.findings)
         let versions = ModelVersions(oneByOne: bundle)
         let steps = try versions.steps(answers: try invocation.answers(for: versions, console))
         let report = ChangelogReport(versions, steps)
-        console.print(report.document) { _ in report.lines.map(\.printable) }
-        return .done
+        return console.print(report.document) { _ in report.lines.map(\.printable) }
     }
-}
 
-extension Verb {
     static let schemaBump = Verb(
         "bump", "Propose the next semantic version of a model from what has changed.",
         discussion: """

@@ -24,8 +24,7 @@ extension Verb {
         let report = try GenerationReport(
             source(invocation, console), to: invocation[value: .out] ?? ".", ofModelAt: invocation[.model],
             replacing: invocation[replaces], isRehearsal: invocation[dryRun])
-        console.print(report)
-        return .done
+        return console.print(report)
     }
 
     private static let apis: [(word: String, api: ClassAPI)] = [
@@ -69,9 +68,7 @@ extension Verb {
         case let other?: throw invocation.wrong("--codegen takes class, category or model, not \(other).")
         }
     }
-}
 
-extension Verb {
     static let generateTests = Verb(
         "tests", "Write Swift tests of the migrations between all pairs of versions, to be edited and kept.",
         discussion: """
@@ -101,8 +98,7 @@ extension Verb {
             pairs, named: invocation[value: testName] ?? Path.stem(of: model), ofModelAt: model,
             registry: invocation[value: registryExpression], imports: invocation.list(imports) ?? [],
             to: invocation[value: .out] ?? ".")
-        console.print(report)
-        return .done
+        return console.print(report)
     }
 
     private static let testedVersion = Option.value("to", "VERSION", "Only the pairs that end with this version.")
@@ -113,9 +109,7 @@ extension Verb {
     )
     private static let imports = Option.value(
         "import", "MODULES", "The modules that the expression needs, separated by commas.")
-}
 
-extension Verb {
     static let coexist = Verb(
         "coexist", "Report, entity by entity, whether Core Data and SwiftData can open the same store.",
         discussion: """

@@ -172,8 +172,7 @@ extension Verb {
         let bundle = try ModelBundle(modelOrStoreAt: invocation[Operand.model] ?? chosenModel(invocation, console))
         console.say(bundle.findings)
         let profiles = try invocation.all(.lintProfile).isEmpty ? askedProfiles(console) : invocation.profiles()
-        console.print(try NewProject(bundle, profiles: profiles, at: path))
-        return .done
+        return console.print(try NewProject(bundle, profiles: profiles, at: path))
     }
 
     // MARK: The model

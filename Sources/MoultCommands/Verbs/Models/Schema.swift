@@ -29,16 +29,13 @@ extension Verb {
         let files = try SchemaFiles(
             versions, in: try invocation.required(folder), name: invocation[value: name] ?? "Model")
         try files.write(likeModelAt: invocation[value: .model], replacing: invocation[replaces])
-        console.print(files)
-        return .done
+        return console.print(files)
     }
 
     private static let folder = Operand("FOLDER", "The folder for the files; it is created.")
     private static let replaces = Option.flag("replace", "Replace files of the same names, whatever they contain.")
     private static let name = Option.value("name", "NAME", "The name of the bundle of .xcdatamodels; default Model.")
-}
 
-extension Verb {
     static let hash = Verb(
         "hash", "Print the version hashes of a model, as Core Data computes them.",
         discussion: """
@@ -94,9 +91,7 @@ extension Verb {
             return [style.bold(title)] + table.lines(style: style)
         }
     }
-}
 
-extension Verb {
     static let ddl = Verb(
         "ddl", "Print the SQL of a new store of a model, as Core Data would write it.",
         discussion: """
@@ -109,11 +104,9 @@ extension Verb {
     ) { invocation, console in
         let versions = try invocation.operandVersions(console)
         let version = try invocation.version(Verb.version, in: versions)
-        let script = try SchemaScript(
-            version, framework: invocation.number(.framework), history: invocation[history])
+        let script = try SchemaScript(version, framework: invocation.number(.framework), history: invocation[history])
         console.say(script.findings)
-        console.print(script)
-        return .done
+        return console.print(script)
     }
 
     static let version = Option.value(

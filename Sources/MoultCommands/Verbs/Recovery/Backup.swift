@@ -1,6 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
 import MoultTools
 
 extension Verb {
@@ -12,9 +11,7 @@ extension Verb {
             Without --backups, Moult looks next to the store and in the folders that earlier runs were given with
             --backups; prune looks only next to the store.
             """,
-        subverbs: [
-            createBackup, listBackups, verifyBackups, restoreBackup, exportBackup, importBackup, pruneBackups,
-        ])
+        subverbs: [createBackup, listBackups, verifyBackups, restoreBackup, exportBackup, importBackup, pruneBackups])
 
     private static let createBackup = Verb(
         "create", "Back up a store.",
@@ -24,10 +21,9 @@ extension Verb {
     ) { invocation, console in
         let keeper = try invocation.keeper { try invocation.versionsIfKnown(console) }
         let backup = try ProgressDisplay.during(console) { try keeper.backUp($0) }
-        console.print(["format": 1, "backup": backup.document]) { _ in
-            ["\(backup.name): \(Quantity.bytes(Int(clamping: backup.bytes))), verified."]
+        return console.print(["format": 1, "backup": backup.document]) { _ in
+            ["\(backup.name): \(Quantity.bytes(backup.bytes)), verified."]
         }
-        return .done
     }
 
     private static let listBackups = Verb(
@@ -35,14 +31,12 @@ extension Verb {
         examples: ["moult backup list forum.sqlite"]
     ) { invocation, console in
         let backups = try invocation.keeper().backups()
-        console.print(backups.document) { backups.lines(style: $0) }
-        return .done
+        return console.print(backups.document) { backups.lines(style: $0) }
     }
 
     private static let verifyBackups = Verb(
-        "verify", "Check that backups still match their manifests.",
-        discussion: "Exits with 1 if one does not.", operands: [.store, name], options: [.backups],
-        examples: ["moult backup verify forum.sqlite"]
+        "verify", "Check that backups still match their manifests.", discussion: "Exits with 1 if one does not.",
+        operands: [.store, name], options: [.backups], examples: ["moult backup verify forum.sqlite"]
     ) { invocation, console in
         let found = try invocation.keeper().verifyBackups(named: invocation[name])
         console.print(found.document) { found.lines(style: $0) }
@@ -77,10 +71,9 @@ extension Verb {
             minimumCount: try invocation.number(minimum, atLeast: 1) ?? standard.minimumCount,
             keepsEachVersion: isStandard)
         let gone = try invocation.keeper().prune(policy)
-        console.print(["format": 1, "removed": JSONValue(gone.map(\.name))]) { _ in
+        return console.print(["format": 1, "removed": JSONValue(gone.map(\.name))]) { _ in
             gone.isEmpty ? ["Nothing was removed."] : gone.map { "Removed \($0.name)." }
         }
-        return .done
     }
 
     private static let name = Operand(
@@ -111,10 +104,9 @@ extension Verb {
         let backup = try keeper.backup(named: try invocation.required(backupName))
         let path = try invocation.required(Operand("PATH", ""))
         try keeper.export(backup, to: path)
-        console.print(["format": 1, "exported": backup.document, "path": .string(path)]) { _ in
+        return console.print(["format": 1, "exported": backup.document, "path": .string(path)]) { _ in
             ["\(backup.name) is in \(path.printable), verified."]
         }
-        return .done
     }
 
     static let importBackup = Verb(
@@ -131,17 +123,14 @@ extension Verb {
         let keeper = try invocation.keeper { try invocation.versionsIfKnown(console) }
         let backup = try keeper.importBackup(
             try invocation.required(Operand("PATH", "")), wasClosed: invocation[wasClosed])
-        console.print(["format": 1, "backup": backup.document]) { _ in ["Imported \(backup.name), verified."] }
-        return .done
+        return console.print(["format": 1, "backup": backup.document]) { _ in ["Imported \(backup.name), verified."] }
     }
 
     private static let backupName = Operand("BACKUP", "The backup's name or path.", completes: .nothing)
     private static let wasClosed = Option.flag(
         "was-closed",
         "Accept a store without its WAL: the app had closed it before it was copied, so the WAL was empty.")
-}
 
-extension Verb {
     static let rollback = Verb(
         "rollback", "Restore the backup of the last migration, or the one that you name.",
         discussion: """
@@ -162,17 +151,13 @@ extension Verb {
 
     /// Runs a rollback and prints what it has done.
     static func restore(
-        _ invocation: Invocation, _ console: Console,
-        _ body: (StoreKeeper, MigrationObserver) throws -> RollbackReport
+        _ invocation: Invocation, _ console: Console, _ body: (StoreKeeper, MigrationObserver) throws -> RollbackReport
     ) throws -> ExitCode {
         let keeper = try invocation.keeper { try invocation.versionsIfKnown(console) }
         let report = try ProgressDisplay.during(console) { try body(keeper, $0) }
-        console.print(report.document) { report.lines(style: $0) }
-        return .done
+        return console.print(report.document) { report.lines(style: $0) }
     }
-}
 
-extension Verb {
     static let downgrade = Verb(
         "downgrade", "Bring a store back to an older version.",
         discussion: """

@@ -2,7 +2,6 @@ import Moult
 import MoultBasics
 import MoultCare
 import MoultModel
-import MoultTools
 
 extension Verb {
     static let doctor = Verb(
@@ -106,17 +105,14 @@ extension Verb {
         console.print(listing.document) { listing.lines(style: $0) }
         return listing.unreadable == nil ? .done : .findings
     }
-}
 
-extension Verb {
     static let log = Verb(
         "log", "Print the log of a store: the events of each run, with their times.", operands: [.store],
         examples: ["moult log forum.sqlite"]
     ) { invocation, console in
         let lines = try invocation.keeper().log()
-        console.print(["format": 1, "lines": JSONValue(lines)]) { _ in
+        return console.print(["format": 1, "lines": JSONValue(lines)]) { _ in
             lines.isEmpty ? ["The log is empty."] : lines.map(\.printable)
         }
-        return .done
     }
 }

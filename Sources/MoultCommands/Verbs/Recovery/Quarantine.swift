@@ -1,7 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
-import MoultTools
 
 extension Verb {
     static let quarantine = Verb(
@@ -18,8 +16,7 @@ extension Verb {
         examples: ["moult quarantine list forum.sqlite"]
     ) { invocation, console in
         let listing = try invocation.keeper().quarantine(limit: try invocation.number(limit) ?? 1_000)
-        console.print(listing.document) { listing.lines(style: $0) }
-        return .done
+        return console.print(listing.document) { listing.lines(style: $0) }
     }
 
     private static let limit = Option.value("limit", "N", "The maximum number to list; default 1000.")
@@ -32,13 +29,11 @@ extension Verb {
         examples: ["moult quarantine show forum.sqlite"]
     ) { invocation, console in
         guard let entry = try entry(invocation[number], invocation.keeper()) else {
-            console.print(["format": 1, "id": nil]) { _ in ["The quarantine is empty."] }
-            return .done
+            return console.print(["format": 1, "id": nil]) { _ in ["The quarantine is empty."] }
         }
         let document = try entry.document
         let lines = try entry.lines(style: console.output.style)
-        console.print(.object([.init("format", 1)] + (document.members ?? []))) { _ in lines }
-        return .done
+        return console.print(.object([.init("format", 1)] + (document.members ?? []))) { _ in lines }
     }
 
     private static func entry(_ number: String?, _ keeper: StoreKeeper) throws -> QuarantinedObject? {
@@ -48,9 +43,7 @@ extension Verb {
             .usage, "The quarantine has no object \(number).", place: keeper.store,
             remedy: "\(.listQuarantine) shows the numbers.")
     }
-}
 
-extension Verb {
     static let restoreQuarantine = Verb(
         "restore", "Put objects from the quarantine back into their store.",
         discussion: """

@@ -1,6 +1,5 @@
 import Moult
 import MoultBasics
-import MoultModel
 import MoultTools
 
 extension Verb {
@@ -132,15 +131,13 @@ extension Verb {
     private static let full = Option.flag(
         "full",
         "Also look for objects that are their own ancestors, and for derived @count attributes with a wrong count.")
-    private static let values = Option.flag(
-        "values", "Print what the faulty rows hold, not only their keys.")
+    private static let values = Option.flag("values", "Print what the faulty rows hold, not only their keys.")
     private static let source = Option.value(
         "source", "STORE", "A store, such as a backup, to compare the numbers of objects with.", completes: .files)
 }
 
 extension Option {
-    static let rules = value(
-        "rules", "FILE", "Rules of the app as JSON (Documentation/Rules.md).", completes: .files)
+    static let rules = value("rules", "FILE", "Rules of the app as JSON (Documentation/Rules.md).", completes: .files)
     static let fix = flag("fix", "Apply the fixes of the rules, which change data.")
     static let allowLargeQuarantine = flag(
         "allow-large-quarantine",
@@ -184,7 +181,7 @@ extension Verb {
             isCancelled: Interruption.heard)
         // The new store has a model of its own, which the one that was named need not know.
         let model = report.evidence == .model ? nil : invocation[value: .model]
-        try CommandWords().speaking { console.print(report.document) { report.lines(model: model, style: $0) } }
+        _ = try CommandWords().speaking { console.print(report.document) { report.lines(model: model, style: $0) } }
         return report.isWhole ? .done : .findings
     }
 

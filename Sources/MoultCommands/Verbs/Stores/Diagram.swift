@@ -20,10 +20,8 @@ extension Verb {
             .order,
         ],
         examples: [
-            "moult diagram Forum.xcdatamodeld",
-            "moult diagram Forum.xcdatamodeld --difference Forum \"Forum 3\"",
-            "moult diagram forum.sqlite --plan --model Forum.xcdatamodeld",
-            "moult diagram forum.sqlite --history",
+            "moult diagram Forum.xcdatamodeld", "moult diagram Forum.xcdatamodeld --difference Forum \"Forum 3\"",
+            "moult diagram forum.sqlite --plan --model Forum.xcdatamodeld", "moult diagram forum.sqlite --history",
             "moult diagram Forum.xcdatamodeld --entity Post --depth 1 --format dot",
         ]
     ) { invocation, console in
@@ -52,8 +50,7 @@ extension Verb {
             )
         }
         guard !console.isJSON else {
-            console.print(["format": 1, "language": .string(format), "text": .string(text)]) { _ in [] }
-            return .done
+            return console.print(["format": 1, "language": .string(format), "text": .string(text)]) { _ in [] }
         }
         console.exactly(text)
         return .done
@@ -105,8 +102,7 @@ extension Verb {
         let (store, versions) = try storeAndVersions(invocation, console)
         let known = try versions ?? invocation.versions(at: store, console)
         let project = try invocation.project(known, console)
-        let session = try StoreSession(
-            invocation.request(.plan, for: store), project.context(for: store))
+        let session = try StoreSession(invocation.request(.plan, for: store), project.context(for: store))
         return Diagram(planOf: session)
     }
 

@@ -1,4 +1,3 @@
-import MoultBasics
 import MoultModel
 import MoultTools
 
@@ -66,9 +65,7 @@ extension Verb {
             predicate: try invocation[value: predicate].map { try Predicate(parsing: $0) },
             limit: try invocation.number(limit), columns: invocation.list(columns))
     }
-}
 
-extension Verb {
     static let importObjects = Verb(
         "import", "Add objects from CSV or JSON Lines to a store, validated as in a save.",
         discussion: """
@@ -104,9 +101,7 @@ extension Verb {
         "entity", "NAME", "The entity of a file that is not named after it.")
     private static let importExact = Option.flag(
         "exact", "Read CSV that was written with --exact: a leading apostrophe is part of the string.")
-}
 
-extension Verb {
     static let anonymise = Verb(
         "anonymise", "Make a copy of a store with stand-ins for its values: a fixture without the user's data.",
         discussion: """
@@ -135,8 +130,7 @@ extension Verb {
         let report = try AnonymousReport(
             of: store, versions: invocation.versionsIfKnown(console), rules: rules,
             seed: invocation.number(anonymiseSeed), at: path)
-        console.print(report)
-        return .done
+        return console.print(report)
     }
 
     private static let anonymiseOut = Option.value(

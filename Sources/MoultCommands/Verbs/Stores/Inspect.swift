@@ -18,9 +18,8 @@ extension Verb {
         let store = try invocation.required(Operand.store)
         if MappingModelFile.isMappingModel(store) { return try inspect(mapping: store, invocation, console) }
         let versions = try versions(invocation, console)
-        let report = try InspectReport(of: store, in: versions, withValues: invocation[values])
-        console.print(report.document) { report.lines(style: $0) }
-        return .done
+        let report = try StoreInspection(of: store, in: versions, withValues: invocation[values])
+        return console.print(report.document) { report.lines(style: $0) }
     }
 
     private static let values = Option.flag("values", "Also show the values of the app's own metadata.")
@@ -36,18 +35,13 @@ extension Verb {
         }
     }
 
-    private static func inspect(
-        mapping path: String, _ invocation: Invocation, _ console: Console
-    ) throws -> ExitCode {
+    private static func inspect(mapping path: String, _ invocation: Invocation, _ console: Console) throws -> ExitCode {
         let report = try MappingReport(
             of: MappingModelFile(contentsOf: path),
             in: try invocation.versionsIfKnown(console) ?? ModelVersions(versions: []))
-        console.print(report.document) { report.lines(style: $0) }
-        return .done
+        return console.print(report.document) { report.lines(style: $0) }
     }
-}
 
-extension Verb {
     static let status = Verb(
         "status", "Show which version a store is of, and how far it is behind.",
         discussion: """
@@ -76,9 +70,7 @@ extension Verb {
         Option.target.name, "VERSION",
         "The version to compare the store with; by default the model's current version, or the newest if none is "
             + "marked as current.")
-}
 
-extension Verb {
     static let browse = Verb(
         "browse", "Show a store in a browser, on a page that only this computer can open.",
         discussion: """
@@ -91,10 +83,7 @@ extension Verb {
             left as it was.
             """,
         operands: [.store], options: [allowChanges, port, .model, .answers, .rules, .backups, .order],
-        examples: [
-            "moult browse forum.sqlite",
-            "moult browse forum.sqlite --model Forum.xcdatamodeld --allow-changes",
-        ]
+        examples: ["moult browse forum.sqlite", "moult browse forum.sqlite --model Forum.xcdatamodeld --allow-changes"]
     ) { invocation, console in
         let store = try invocation.required(Operand.store)
         // What stands in the way is said here, and not in the browser.

@@ -148,7 +148,7 @@ extension Evaluation {
             return try self.value(at: names.dropFirst(), of: .integer(Int64(text.utf16.count)))
         default:
             throw MigrationError.predicate(
-                "\(value.kind.name.capitalized) has no key \(name).", place: names.joined(separator: "."),
+                "\(value.kind.name.capitalizedFirst) has no key \(name).", place: names.joined(separator: "."),
                 remedy: "End the key path before it.")
         }
     }
@@ -201,11 +201,6 @@ extension Evaluation {
             throw error.at(place)
         }
     }
-}
-
-extension String {
-    /// With an upper case letter at the beginning.
-    fileprivate var capitalized: String { prefix(1).uppercased() + dropFirst() }
 }
 
 /// The source of objects' values for an evaluation: a context, a store, or a table of a test.

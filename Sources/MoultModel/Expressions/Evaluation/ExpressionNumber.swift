@@ -11,7 +11,7 @@ import MoultBasics
 #endif
 
 /// A number as a column holds it, INTEGER or REAL; never NaN.
-package enum ExpressionNumber: Sendable, Hashable {
+package enum ExpressionNumber: Sendable, Hashable, Comparable {
     case integer(Int64)
     case real(Double)
 
@@ -34,6 +34,14 @@ package enum ExpressionNumber: Sendable, Hashable {
         }
     }
 
+    /// The integer that it is; nil for a fraction, and for what does not fit.
+    package var whole: Int64? {
+        switch self {
+        case .integer(let number): number
+        case .real(let number): Int64(exactly: number)
+        }
+    }
+
     /// The integer that SQLite's CAST makes of it: cut towards zero, and at the ends of the range.
     package var integer: Int64 {
         switch self {
@@ -41,9 +49,7 @@ package enum ExpressionNumber: Sendable, Hashable {
         case .real(let number): number >= 0x1p63 ? .max : number < -0x1p63 ? .min : Int64(number)
         }
     }
-}
 
-extension ExpressionNumber: Comparable {
     package static func == (left: ExpressionNumber, right: ExpressionNumber) -> Bool { left.order(right) == 0 }
     package static func < (left: ExpressionNumber, right: ExpressionNumber) -> Bool { left.order(right) < 0 }
 
@@ -126,9 +132,7 @@ extension Expression.Arithmetic {
     /// - Nil on a side gives nil, and so do a division by zero and a result that is no number.
     ///
     /// - Throws: `MigrationError` with code `invalidPredicate` for anything but numbers, and for sums of dates.
-    package func value(
-        _ left: ExpressionValue, _ right: ExpressionValue
-    ) throws(MigrationError) -> ExpressionValue {
+    package func value(_ left: ExpressionValue, _ right: ExpressionValue) throws(MigrationError) -> ExpressionValue {
         if left.isNull || right.isNull { return .null }
         guard let leftNumber = left.number, let rightNumber = right.number else {
             throw .predicate(

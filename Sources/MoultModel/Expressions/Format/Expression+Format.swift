@@ -163,9 +163,7 @@ extension Expression {
     }
 
     /// The text as Core Data prints it, which is what a version hash takes in; unchanged where it is not understood.
-    package static func canonicalFormat(_ text: String) -> String {
-        (try? Expression(parsing: text))?.format ?? text
-    }
+    package static func canonicalFormat(_ text: String) -> String { (try? Expression(parsing: text))?.format ?? text }
 }
 
 extension Predicate {
@@ -179,9 +177,7 @@ extension Predicate {
     }
 
     /// The text as Core Data prints it, which is what a version hash takes in; unchanged where it is not understood.
-    package static func canonicalFormat(_ text: String) -> String {
-        (try? Predicate(parsing: text))?.format ?? text
-    }
+    package static func canonicalFormat(_ text: String) -> String { (try? Predicate(parsing: text))?.format ?? text }
 }
 
 /// The argument for a placeholder of a format: a value for `%@`, `%d`, `%f` and so on, the path of a property for `%K`.

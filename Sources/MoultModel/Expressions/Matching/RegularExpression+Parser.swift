@@ -1,5 +1,3 @@
-import MoultBasics
-
 extension RegularExpression {
     /// Reads a pattern: alternatives of sequences of quantified parts.
     struct Parser {

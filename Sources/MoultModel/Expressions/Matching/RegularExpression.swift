@@ -49,9 +49,7 @@ package struct RegularExpression: Sendable {
         var message: String
         var position: Int
     }
-}
 
-extension RegularExpression {
     private struct Key: Hashable {
         let pattern: String
         let options: Int
@@ -74,9 +72,7 @@ extension RegularExpression {
         }
         return made
     }
-}
 
-extension RegularExpression {
     /// The syntax tree of a regular expression.
     indirect enum Pattern {
         case set(ScalarSet)
@@ -103,9 +99,7 @@ extension RegularExpression {
         case wordBoundary
         case noWordBoundary
     }
-}
 
-extension RegularExpression {
     /// A pattern as a machine with few states: each instruction is one, and a text is read once for all of them.
     struct Program: Sendable {
         enum Instruction: Sendable {
@@ -184,9 +178,7 @@ extension RegularExpression {
             for start in starts { instructions[start] = .split(start + 1, instructions.count) }
         }
     }
-}
 
-extension RegularExpression {
     /// Runs a program over one text, in all of its states at once.
     struct Matcher {
         struct TooMuchWork: Error {}
@@ -224,9 +216,7 @@ extension RegularExpression {
             var position = position
             var last = scalars.count
             var startsAnew = false
-            if case .end(let end) = goal {
-                (position, last, startsAnew) = (0, end, true)
-            }
+            if case .end(let end) = goal { (position, last, startsAnew) = (0, end, true) }
             try enter(start, at: position, &states)
             while true {
                 if states.hasMatch {
@@ -267,9 +257,7 @@ extension RegularExpression {
             }
         }
 
-        private mutating func looks(
-            from start: Int, at position: Int, isAhead: Bool
-        ) throws(TooMuchWork) -> Bool {
+        private mutating func looks(from start: Int, at position: Int, isAhead: Bool) throws(TooMuchWork) -> Bool {
             let key = position * instructions.count + start
             if let known = looks[key] { return known }
             let result = try run(from: start, at: position, isAhead ? .beginning : .end(position))

@@ -31,8 +31,7 @@ struct ScalarSet: Sendable {
     }
 
     func contains(_ scalar: Unicode.Scalar) -> Bool {
-        let isIn =
-            holds(scalar) || (ignoresCase && scalar.otherCases.contains(where: holds))
+        let isIn = holds(scalar) || (ignoresCase && scalar.otherCases.contains(where: holds))
         return isIn != isNegative
     }
 
@@ -73,8 +72,7 @@ extension ScalarSet.Property {
 
     private static let categories = [
         "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po",
-        "Sm",
-        "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co", "Cn",
+        "Sm", "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co", "Cn",
     ]
 
     fileprivate func holds(for scalar: Unicode.Scalar) -> Bool {

@@ -1,5 +1,3 @@
-import MoultBasics
-
 @_spi(_Unicode) import Swift
 
 extension String {

@@ -40,9 +40,7 @@ public indirect enum Expression: Sendable, Hashable {
             }
         }
     }
-}
 
-extension Expression {
     /// The expression with parts of it replaced, the outermost first; what `replacement` gives nil for is searched
     /// further.
     package func replacing(_ replacement: (Expression) -> Expression?) -> Expression {
@@ -53,8 +51,7 @@ extension Expression {
         case .function(let selector, let arguments):
             return .function(selector, arguments.map { $0.replacing(replacement) })
         case .message(let selector, let target, let arguments):
-            return .message(
-                selector, to: target.replacing(replacement), arguments.map { $0.replacing(replacement) })
+            return .message(selector, to: target.replacing(replacement), arguments.map { $0.replacing(replacement) })
         case .aggregate(let elements): return .aggregate(elements.map { $0.replacing(replacement) })
         case .subquery(let collection, let variable, let predicate):
             return .subquery(collection.replacing(replacement), variable: variable, predicate.replacing(replacement))
@@ -129,9 +126,7 @@ extension Expression {
         default: nil
         }
     }
-}
 
-extension Expression {
     package static let ofEntities = "objectOfEntities:"
 
     /// An object where it is of one of these entities, otherwise nil.

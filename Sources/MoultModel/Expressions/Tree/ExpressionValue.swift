@@ -39,9 +39,7 @@ public enum ExpressionValue: Sendable, Hashable {
         case .uri(let text): self = .uri(text)
         }
     }
-}
 
-extension ExpressionValue {
     /// The kinds that are compared among themselves, in the order in which a sort puts them.
     package enum Kind: Int, Sendable, Hashable {
         case null, number, text, bytes, object, collection
@@ -92,9 +90,7 @@ extension ExpressionValue {
         default: nil
         }
     }
-}
 
-extension ExpressionValue {
     /// Equal for values that are equal in a predicate, unlike the values themselves: numbers by their value, texts by
     /// their scalars.
     package enum Key: Hashable, Sendable {
@@ -121,9 +117,7 @@ extension ExpressionValue {
             }
         }
     }
-}
 
-extension ExpressionValue {
     /// Whether the values are equal in a predicate: of one kind, and alike (``Predicate/holds(for:variables:in:)``).
     package func equals(_ other: ExpressionValue, _ options: Predicate.Options = []) -> Bool {
         if let left = text, let right = other.text {
@@ -181,9 +175,7 @@ extension ExpressionValue {
         if left.lexicographicallyPrecedes(right) { return .orderedAscending }
         return right.lexicographicallyPrecedes(left) ? .orderedDescending : .orderedSame
     }
-}
 
-extension ExpressionValue {
     /// The value as `CAST(value, "type")` makes it; nil stays nil.
     ///
     /// - Parameter type: the name of one of Foundation's classes: `NSString`, `NSNumber`, `NSDecimalNumber`, `NSDate`

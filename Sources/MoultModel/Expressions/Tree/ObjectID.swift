@@ -1,5 +1,3 @@
-import MoultBasics
-
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -137,7 +135,5 @@ extension UInt8 {
         }
     }
 
-    fileprivate var hexadecimalDigit: UInt8? {
-        Character(Unicode.Scalar(self)).hexDigitValue.map { UInt8($0) }
-    }
+    fileprivate var hexadecimalDigit: UInt8? { Character(Unicode.Scalar(self)).hexDigitValue.map { UInt8($0) } }
 }

@@ -29,9 +29,7 @@ public indirect enum Predicate: Sendable, Hashable {
         ) {
             self.left = left
             self.operator = `operator`
-            self.right = right
-            self.modifier = modifier
-            self.options = options
+            (self.right, self.modifier, self.options) = (right, modifier, options)
         }
     }
 
@@ -121,9 +119,7 @@ extension Predicate.Operator {
     }
 
     /// The operators between two texts.
-    private func holds(
-        text: String, _ pattern: String, _ options: Predicate.Options
-    ) throws(MigrationError) -> Bool {
+    private func holds(text: String, _ pattern: String, _ options: Predicate.Options) throws(MigrationError) -> Bool {
         switch self {
         case .matches: try RegularExpression.cached(pattern, options).matches(text)
         case .like: LikePattern(pattern, options).matches(text)

@@ -62,9 +62,7 @@ package struct UndecodableValue: Sendable, Hashable {
     package let isMissingFile: Bool
 
     package init(reason: String, bytes: [UInt8], isMissingFile: Bool = false) {
-        self.reason = reason
-        self.bytes = bytes
-        self.isMissingFile = isMissingFile
+        (self.reason, self.bytes, self.isMissingFile) = (reason, bytes, isMissingFile)
     }
 }
 
@@ -126,8 +124,7 @@ package struct RowColumns {
     package mutating func toOne(
         _ choice: EntityChoice, _ column: String, entityColumn: String?, order: String? = nil
     ) -> RowField {
-        let columns = choice.columns(
-            key: column, entity: entityColumn, of: alias.quotedName, schema: schema.quotedName)
+        let columns = choice.columns(key: column, entity: entityColumn, of: alias.quotedName, schema: schema.quotedName)
         let place = add(columns)
         return .toOne(choice, column: place, order: order.map { add(["\(alias.quotedName).\($0.quotedName)"]) })
     }

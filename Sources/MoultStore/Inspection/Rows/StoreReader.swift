@@ -18,10 +18,7 @@ package struct StoreReader {
         connection: Connection, layout: StoreLayout, schema: String = "main",
         externalData: @escaping (String) throws -> [UInt8]?
     ) {
-        self.connection = connection
-        self.layout = layout
-        self.schema = schema
-        self.externalData = externalData
+        (self.connection, self.layout, self.schema, self.externalData) = (connection, layout, schema, externalData)
     }
 
     /// A reader that takes external data from the files next to a store.
@@ -123,11 +120,9 @@ final class EntityReader {
         case .missing(let what): return .undecodable(UndecodableValue(reason: what, bytes: []))
         }
     }
-}
 
-// MARK: - The fields
+    // MARK: - The fields
 
-extension EntityReader {
     private static func field(
         _ attribute: StoredAttribute, _ entity: EntityDescription, _ reader: StoreReader, _ columns: inout RowColumns
     ) -> Field {

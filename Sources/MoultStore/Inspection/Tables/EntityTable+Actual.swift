@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
 
 extension EntityTable {
@@ -25,13 +24,11 @@ extension EntityTable {
         missing = matching.missing
         self.init(
             name: table.name, rootEntityName: expected.rootEntityName, columns: matching.columns,
-            constraints: expected.constraints,
-            sql: table.sql)
+            constraints: expected.constraints, sql: table.sql)
         for role in [Column.Role.primaryKey, .entity] where column(role) == nil {
             throw MigrationError(
-                .storeCorrupted,
-                "The table \(table.name) has no column \(role == .primaryKey ? "Z_PK" : "Z_ENT").", place: table.name,
-                remedy: MigrationError.damagedStoreRemedy)
+                .storeCorrupted, "The table \(table.name) has no column \(role == .primaryKey ? "Z_PK" : "Z_ENT").",
+                place: table.name, remedy: MigrationError.damagedStoreRemedy)
         }
     }
 }

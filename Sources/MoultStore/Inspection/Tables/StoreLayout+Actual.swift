@@ -65,8 +65,7 @@ extension StoreSnapshot {
         let tables = Set(layout.tables.map(\.name) + layout.joinTables.map(\.name))
         return catalogue.entries.compactMap { entry in
             guard entry.kind == .index, let sql = entry.sql, tables.contains(entry.tableName) else { return nil }
-            return IndexDefinition(
-                name: entry.name, table: entry.tableName, isUnique: entry.isUnique, sql: sql)
+            return IndexDefinition(name: entry.name, table: entry.tableName, isUnique: entry.isUnique, sql: sql)
         }
     }
 }
@@ -123,8 +122,7 @@ extension StoreLayout {
             return (numbering, reading)
         }
         var missing: [PrimaryKeyRow] = []
-        let numbering = try EntityNumbering(
-            completing: snapshot, model: model, missing: &missing, findings: &findings)
+        let numbering = try EntityNumbering(completing: snapshot, model: model, missing: &missing, findings: &findings)
         var reading = try LayoutReading(snapshot, model: model, numbering: numbering)
         reading.gaps.numbers = missing
         return (numbering, reading)

@@ -1,4 +1,3 @@
-import MoultBasics
 import MoultModel
 import MoultPlan
 import MoultSQLite
@@ -112,9 +111,7 @@ package struct KeptDefinitions: Sendable, Equatable {
 
     /// The definitions that go where the tables are made anew.
     var losses: [MigrationLoss] { columns + constraints }
-}
 
-extension KeptDefinitions {
     /// By root entity of the source, that of the destination whose table has its rows.
     static func roots(
         _ mapping: ResolvedMapping, from source: ManagedObjectModel, to destination: ManagedObjectModel

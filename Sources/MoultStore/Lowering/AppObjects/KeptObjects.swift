@@ -90,9 +90,7 @@ package struct KeptObjects: Sendable, Equatable {
     private static func contradiction(of entry: Catalogue.Entry, _ names: Set<String>) -> String? {
         if names.contains(entry.name.uppercased()) { return "the new version has an object of that name" }
         // Core Data's own names begin with Z_; an app's unique index is its own business.
-        if entry.isUnique, entry.name.hasPrefix("Z") {
-            return "it refuses values that the new version allows"
-        }
+        if entry.isUnique, entry.name.hasPrefix("Z") { return "it refuses values that the new version allows" }
         return nil
     }
 
@@ -270,9 +268,7 @@ private struct OwnedNames {
     /// `_Entity_attribute_`, as in the names of triggers that stay.
     private let keptDerivations: [String]
 
-    init(
-        _ source: StoreLayout, _ destination: StoreLayout, _ numbering: EntityNumbering, _ catalogue: Catalogue
-    ) {
+    init(_ source: StoreLayout, _ destination: StoreLayout, _ numbering: EntityNumbering, _ catalogue: Catalogue) {
         tables = Set(
             source.tables.map(\.name) + source.joinTables.map(\.name) + StoreSnapshot.historyTables
                 + StoreSnapshot.coreTables + catalogue.shadowTables)

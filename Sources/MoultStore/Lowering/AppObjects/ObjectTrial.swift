@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
 
 /// An empty database with the tables and indexes of a version and the objects of a store that are not its own, in which

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
 
 extension StoreLowering {
@@ -16,9 +15,8 @@ extension StoreLowering {
             else { return nil }
             let name = entry.name.quotedName
             return .init(
-                .fill, entry.name, reads: [content],
-                "INSERT INTO main.\(name) (\(name)) VALUES ('rebuild')", "Index the text of \(entry.name) again.",
-                rows: .unknown)
+                .fill, entry.name, reads: [content], "INSERT INTO main.\(name) (\(name)) VALUES ('rebuild')",
+                "Index the text of \(entry.name) again.", rows: .unknown)
         }
     }
 
@@ -59,8 +57,7 @@ extension StoreLowering {
         case .updated(let columns, let leaving):
             // A column that is added has had no text.
             let added = change.alteration.added.map(\.name)
-            return leaving.isEmpty
-                && columns.allSatisfy { ignored.contains($0.column) || added.contains($0.column) }
+            return leaving.isEmpty && columns.allSatisfy { ignored.contains($0.column) || added.contains($0.column) }
         case .rebuilt(let fills):
             guard let fill = fills.first, fills.count == 1, fill.isWhole,
                 let old = source.table(named: fill.source)?.types

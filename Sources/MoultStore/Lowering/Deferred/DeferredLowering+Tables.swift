@@ -1,5 +1,4 @@
 import MoultModel
-import MoultPlan
 import MoultSQLite
 
 extension DeferredLowering {

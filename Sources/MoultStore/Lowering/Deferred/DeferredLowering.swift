@@ -49,8 +49,7 @@ struct DeferredLowering {
             + history.statements + lowering.primaryKeysInPlace(isUndoing: isUndoing)
             + lowering.identity(metadata: metadata, modelCache: modelCache)
             + lowering.createTriggers()
-        var script = StoreScript(
-            statements: all, isInPlace: true, historyColumns: history.columns, transforms: [])
+        var script = StoreScript(statements: all, isInPlace: true, historyColumns: history.columns, transforms: [])
         script.isDeferred = !isUndoing
         return script
     }
@@ -77,9 +76,7 @@ struct DeferredLowering {
             guard let from = lowering.source.table(for: contribution.source)?.name,
                 let table = lowering.destination.table(for: contribution.destination)?.name
             else { continue }
-            if let known = origins[from], known != table {
-                obstacles.append("the rows of \(from) part")
-            }
+            if let known = origins[from], known != table { obstacles.append("the rows of \(from) part") }
             origins[from] = table
         }
         for (table, sources) in Dictionary(grouping: origins, by: \.value) where sources.count > 1 {
@@ -147,9 +144,7 @@ struct DeferredLowering {
         obstacles += lowering.keptObjects.obstacles
         notes += history.statements.map(\.sentence)
     }
-}
 
-extension DeferredLowering {
     mutating func lowerJoins() {
         for change in lowering.joinChanges {
             let table = change.table

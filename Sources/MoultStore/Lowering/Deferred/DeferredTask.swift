@@ -33,13 +33,8 @@ package struct DeferredTask: Sendable, Hashable {
         _ kind: Kind, _ name: String, of table: String, columns: [String] = [], rows: Int64 = 0, bytes: Int64? = nil,
         indexes: Int = 0
     ) {
-        self.kind = kind
-        self.name = name
-        self.table = table
-        self.columns = columns
-        self.rows = rows
-        self.bytes = bytes
-        self.indexes = indexes
+        (self.kind, self.name, self.table, self.columns) = (kind, name, table, columns)
+        (self.rows, self.bytes, self.indexes) = (rows, bytes, indexes)
     }
 
     /// Whether values go with it that no other place holds.

@@ -135,11 +135,9 @@ extension DeferredWork {
     func freshSQL(_ name: String) -> String? { fresh.table(named: name)?.sql ?? fresh.joinTable(named: name)?.sql }
 
     func freshIndex(_ name: String) -> IndexDefinition? { fresh.indexes.first { $0.name == name } }
-}
 
-// MARK: - Which column comes from which
+    // MARK: - Which column comes from which
 
-extension DeferredWork {
     private func rebuilt(_ task: DeferredTask) -> Rebuilt? {
         let name = task.name
         let old = DeferredName.make(for: name, avoiding: names)
@@ -156,9 +154,7 @@ extension DeferredWork {
                 table: name, old: old, keys: columns.filter { $0.name == "Z_PK" },
                 columns: columns.filter { $0.name != "Z_PK" }, isCopied: isCopied)
         }
-        guard let join = fresh.joinTable(named: name),
-            let before = actual.joinTable(named: name)
-        else { return nil }
+        guard let join = fresh.joinTable(named: name), let before = actual.joinTable(named: name) else { return nil }
         let columns = join.columns.compactMap { column in
             before.column(column.role).map { Rebuilt.Column(name: column.name, origin: $0, numbers: nil) }
         }

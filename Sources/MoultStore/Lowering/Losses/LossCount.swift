@@ -16,9 +16,7 @@ struct LossCount {
     var source: StoreLayout { lowering.source }
 
     init(_ lowering: StoreLowering, to version: String, over connection: Connection) throws {
-        self.lowering = lowering
-        self.connection = connection
-        self.version = version
+        (self.lowering, self.connection, self.version) = (lowering, connection, version)
         // The functions of SQL that expressions call.
         try FormatFunctions.register(on: connection)
         contributions = try lowering.contributionsOverStore()

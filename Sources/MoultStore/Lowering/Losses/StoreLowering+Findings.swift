@@ -233,9 +233,7 @@ extension StoreLowering {
     }
 
     /// A value that was required before and is missing all the same is an old fault, which migrating does not worsen.
-    private func required(
-        _ place: String, _ count: Int64, wasRequired: Bool, isRelationship: Bool = false
-    ) -> Finding {
+    private func required(_ place: String, _ count: Int64, wasRequired: Bool, isRelationship: Bool = false) -> Finding {
         Finding(
             code: "required-missing", severity: wasRequired ? .warning : .error, place: place,
             message: "\(Quantity.count(count, "object has", plural: "objects have")) no \(place), which "

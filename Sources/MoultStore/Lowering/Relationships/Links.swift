@@ -1,5 +1,4 @@
 import MoultModel
-import MoultSQLite
 
 /// The pairs that fill a relationship of the destination, and which entity mappings carry the objects at either end.
 struct Links {
@@ -80,11 +79,9 @@ extension StoreLowering {
                 && (name == nil || $0.mapping.name == name)
         }
     }
-}
 
-// MARK: - What becomes of a key
+    // MARK: - What becomes of a key
 
-extension StoreLowering {
     /// Whether each object becomes at most one, under its own key, as its entity says.
     func keepsKeys(_ carriers: [Contribution]) -> Bool {
         carriers.allSatisfy { $0.shift == 0 && $0.values.condition == nil }

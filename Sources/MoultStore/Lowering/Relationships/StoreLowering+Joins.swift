@@ -1,4 +1,3 @@
-import MoultModel
 import MoultSQLite
 
 /// The change of one join table of the destination.
@@ -62,8 +61,7 @@ extension StoreLowering {
                 insert(into: table.name, [own, other] + orders.map(\.column), links, sourceOrders(links.pairs))
             }
         }
-        return JoinChange(
-            table: table, kind: .rebuilt(inserts: inserts), keepsPairs: keepsPairs, ordersToMake: toMake)
+        return JoinChange(table: table, kind: .rebuilt(inserts: inserts), keepsPairs: keepsPairs, ordersToMake: toMake)
     }
 
     private func isSame(
@@ -113,9 +111,7 @@ extension StoreLowering {
             """
         return JoinChange.Insert(sql: sql, isLocal: isLocal)
     }
-}
 
-extension StoreLowering {
     /// Numbers each list that had no order by key, in Core Data's steps: 2048, 3072, 4096 ….
     static func makeOrder(table: String, order: String, key: String) -> StoreScript.Statement {
         .init(

@@ -1,5 +1,4 @@
 import MoultModel
-import MoultPlan
 import MoultSQLite
 
 // What fills a row asks for the pairs of its object. Where the store has no index for that, the pairs are first copied into
@@ -45,10 +44,7 @@ extension StoreLowering {
                     "Sort the pairs of \(place.table) by \(place.column).", rows: .unknown),
             ]
         }
-        return (
-            making,
-            asked.map { .dropTable($0.name, "Take the copy of \($0.table) away.") }
-        )
+        return (making, asked.map { .dropTable($0.name, "Take the copy of \($0.table) away.") })
     }
 
     /// By table, the first column of each index of all its rows.
@@ -121,9 +117,7 @@ extension StoreLowering {
     }
 
     /// Whether several objects may have led to one destination, and one at most does in the new version.
-    func isNarrowed(
-        _ links: Links, as relationship: RelationshipDescription, of contribution: Contribution
-    ) -> Bool {
+    func isNarrowed(_ links: Links, as relationship: RelationshipDescription, of contribution: Contribution) -> Bool {
         guard destination.model.isTakenOnce(by: relationship),
             // Where several links offer destinations each end chooses among all.
             let declaring = destination.model.declaringEntity(of: relationship.name, in: contribution.destination),

@@ -1,6 +1,5 @@
 import MoultModel
 import MoultPlan
-import MoultSQLite
 
 extension StoreLowering {
     /// The links of a to-one relationship that the rows of a contribution hold.
@@ -25,11 +24,9 @@ extension StoreLowering {
             return "\(entityNumber(ofKey: key, in: pairs.destinationEntity).sql) IN (\(list: numbers))"
         }
     }
-}
 
-// MARK: - Columns of a row
+    // MARK: - Columns of a row
 
-extension StoreLowering {
     /// The first value that one of the links gives; several fill one relationship where its destinations come from
     /// several entities.
     private func first(_ links: [Links], _ value: (Links) -> ColumnSource) -> ColumnSource {
@@ -191,11 +188,9 @@ extension StoreLowering {
             return source.model.inverse(of: old)?.isToMany != false
         }
     }
-}
 
-// MARK: - Under keys that change
+    // MARK: - Under keys that change
 
-extension StoreLowering {
     /// The to-one inverse of a to-one relationship whose objects, at either end, get other keys, become several or come
     /// from several places: each end then has to be asked whom it would choose among all that it is offered.
     func contendedInverse(of relationship: RelationshipDescription?, _ links: [Links]) -> RelationshipReference? {

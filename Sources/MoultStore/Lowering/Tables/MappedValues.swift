@@ -19,7 +19,6 @@ struct MappedValues: Sendable {
     private let old: EntityDescription
     private let new: EntityDescription
     private let source: StoreLayout
-    private let destination: StoreLayout
     private let schema: String
 
     /// - Parameters:
@@ -30,12 +29,8 @@ struct MappedValues: Sendable {
         _ mapping: ResolvedEntityMapping, _ old: EntityDescription, _ new: EntityDescription,
         from source: StoreLayout, to destination: StoreLayout, schema: String, number: Int
     ) throws {
-        self.mapping = mapping
-        self.old = old
-        self.new = new
-        self.source = source
-        self.destination = destination
-        self.schema = schema
+        (self.mapping, self.old, self.new) = (mapping, old, new)
+        (self.source, self.schema) = (source, schema)
         try refuseLongConstants()
         for (position, name) in mapping.attributes.keys.sorted().enumerated() {
             guard case .expression(let expression)? = mapping.attributes[name],

@@ -34,10 +34,7 @@ struct TableChange {
 
         var keepsColumn: Bool { source == .column(column) }
         /// The condition for the rows that get another value, if not all of them do.
-        var limit: SQLText? {
-            guard case .filled(column, _) = source else { return nil }
-            return "s.\(name: column) IS NULL"
-        }
+        var limit: SQLText? { if case .filled(column, _) = source { "s.\(name: column) IS NULL" } else { nil } }
     }
 
     let table: EntityTable
@@ -109,8 +106,7 @@ extension StoreLowering {
         let numbers = members.map(\.sourceNumber).sorted()
         let picked = members.filter { $0.values.condition != nil }
         guard !picked.isEmpty else {
-            return Set(source.numbers(inTable: from.name)).isSubset(of: numbers)
-                ? nil : "s.Z_ENT IN (\(list: numbers))"
+            return Set(source.numbers(inTable: from.name)).isSubset(of: numbers) ? nil : "s.Z_ENT IN (\(list: numbers))"
         }
         return members.map { member -> SQLText in
             let condition: SQLText = member.values.condition.map { " AND (\($0))" } ?? ""
@@ -177,11 +173,9 @@ extension StoreLowering {
         }
         return .expression("CASE \(cases.joined(separator: " ")) END")
     }
-}
 
-// MARK: - One column
+    // MARK: - One column
 
-extension StoreLowering {
     /// The value of a column for the rows of one contribution; nil for an order that the source does not hold.
     func value(of column: EntityTable.Column, in table: EntityTable, _ contribution: Contribution) -> ColumnSource? {
         switch column.role {
@@ -258,9 +252,7 @@ extension StoreLowering {
         else { return .null }
         return .column(column)
     }
-}
 
-extension StoreLowering {
     /// The statements that compute derived attributes whose stored values cannot be carried over: new ones, ones that
     /// are derived in another way, and all of them where rows that they may depend on leave.
     func derivedUpdates() -> [StoreScript.Statement] {

@@ -14,9 +14,7 @@ extension StoreLowering {
         var own = OwnDefinitions()
     }
 
-    func way(
-        of table: EntityTable, _ fills: [TableChange.Fill], _ contributions: [Contribution]
-    ) -> Way {
+    func way(of table: EntityTable, _ fills: [TableChange.Fill], _ contributions: [Contribution]) -> Way {
         guard !fills.isEmpty else { return Way(kind: .rebuilt([])) }
         func rebuilt(_ reason: RebuildReason) -> Way { Way(kind: .rebuilt(fills), reason: reason) }
         guard let fill = fills.first, fills.count == 1, fill.source == table.name else {
@@ -55,9 +53,7 @@ extension StoreLowering {
     >
 
     /// - Parameter assignments: what the columns of the new version are made of.
-    private func alteration(
-        of table: EntityTable, _ assignments: [TableChange.Assignment]
-    ) -> Alteration {
+    private func alteration(of table: EntityTable, _ assignments: [TableChange.Assignment]) -> Alteration {
         func refuse(_ reason: RebuildReason) -> Alteration { .failure(Obstacle(reason: reason)) }
         guard let old = source.table(named: table.name), old.constraints == table.constraints else {
             return refuse(.hasConstraints)
@@ -167,8 +163,7 @@ extension StoreLowering {
     /// Returns the change of every table of the new version.
     func ways() -> [TableWay] {
         let present = Set(source.joinTables.map(\.name))
-        return changes.map { TableWay($0) }
-            + joinChanges.map { TableWay($0, isNew: !present.contains($0.table.name)) }
+        return changes.map { TableWay($0) } + joinChanges.map { TableWay($0, isNew: !present.contains($0.table.name)) }
     }
 
     /// Whether every table stays and no code of an app runs, so that the store itself can be changed.

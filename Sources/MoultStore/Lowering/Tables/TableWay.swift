@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// The changes that SQLite makes to the columns of a table that stays.
 struct ColumnAlteration: Hashable, Sendable {
@@ -30,11 +29,11 @@ struct ColumnAlteration: Hashable, Sendable {
     fileprivate var words: String {
         var words: [String] = []
         if let columns = retyping?.columns {
-            words.append(columns.map { "changes the type of \($0.name) to \($0.type)" }.listed)
+            words.append(columns.map { "changes the type of \($0.name) to \($0.type)" }.listed())
         }
-        if !added.isEmpty { words.append("adds \(added.map(\.name).listed)") }
-        if !dropped.isEmpty { words.append("drops \(dropped.listed)") }
-        if !renamed.isEmpty { words.append("renames \(renamed.map { "\($0.from) to \($0.to)" }.listed)") }
+        if !added.isEmpty { words.append("adds \(added.map(\.name).listed())") }
+        if !dropped.isEmpty { words.append("drops \(dropped.listed())") }
+        if !renamed.isEmpty { words.append("renames \(renamed.map { "\($0.from) to \($0.to)" }.listed())") }
         return words.joined(separator: ", ")
     }
 }
@@ -70,7 +69,7 @@ enum RebuildReason: Hashable, Sendable {
     fileprivate var words: String {
         switch self {
         case .isNormalised: "the columns were asked for in the order of a new store"
-        case .rowsMove(let tables): "its rows come from \(tables.listed)"
+        case .rowsMove(let tables): "its rows come from \(tables.listed())"
         case .keysChange: "its objects get new keys"
         case .rowsArePicked: "only some of its objects are taken"
         case .typeChanges(let column, let from, let to):
@@ -123,7 +122,7 @@ package struct TableWay: Sendable, Hashable {
             }
             var words: [String] = []
             if !columns.isEmpty {
-                words.append("\(columns.map(\.column).listed) \(columns.count == 1 ? "gets" : "get") new values")
+                words.append("\(columns.map(\.column).listed()) \(columns.count == 1 ? "gets" : "get") new values")
             }
             if !leaving.isEmpty { words.append("rows of removed entities leave") }
             let rows = words.joined(separator: ", and ")
@@ -148,13 +147,5 @@ package struct TableWay: Sendable, Hashable {
 
     private static func rebuilt(_ name: String, _ reason: RebuildReason?) -> String {
         "\(name) is rebuilt\(reason.map { ", because \($0.words)" } ?? "")."
-    }
-}
-
-extension [String] {
-    /// `A, B and C`
-    fileprivate var listed: String {
-        guard let last, count > 1 else { return first ?? "" }
-        return "\(dropLast().joined(separator: ", ")) and \(last)"
     }
 }

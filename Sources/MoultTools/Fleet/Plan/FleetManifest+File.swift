@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 extension FleetManifest {
     /// Reads a manifest line by line, and checks its digest.
@@ -7,9 +6,7 @@ extension FleetManifest {
     /// - Parameter body: gets each store, with the number of an earlier one that is the same file, if there is one. What
     ///   it has kept counts only if this function returns.
     /// - Throws: `metadataInvalid` for a manifest that was edited or cut off, with what to do.
-    package init(
-        contentsOf path: String, _ body: (_ entry: FleetEntry, _ earlier: Int?) throws -> Void
-    ) throws {
+    package init(contentsOf path: String, _ body: (_ entry: FleetEntry, _ earlier: Int?) throws -> Void) throws {
         var seen: [FileIdentity: Int] = [:]
         var reading = Reading(place: path)
         try FleetManifest.forEachLine(of: path) { line in
@@ -25,9 +22,7 @@ extension FleetManifest {
     /// Hands over the lines of a file without their ends. What follows the last line's end is handed over too, if it is
     /// not empty.
     static func forEachLine(of path: String, _ body: (ArraySlice<UInt8>) throws -> Void) throws {
-        guard try POSIXSystem().status(of: path) != nil else {
-            throw MigrationError.system("read", path, error: 2)
-        }
+        guard try POSIXSystem().status(of: path) != nil else { throw MigrationError.system("read", path, error: 2) }
         var rest: [UInt8] = []
         try POSIXSystem().readPieces(of: path) { piece in
             rest += piece
@@ -138,8 +133,7 @@ extension FleetManifest {
         guard let line = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 1).first else {
             throw Self.invalid("The manifest is empty.", path)
         }
-        try self.init(
-            header: JSONValue(parsing: Array(line), place: "\(path):1", code: .metadataInvalid), place: path)
+        try self.init(header: JSONValue(parsing: Array(line), place: "\(path):1", code: .metadataInvalid), place: path)
     }
 
     /// Whether both say the same of where the stores are and where they go.
@@ -147,9 +141,7 @@ extension FleetManifest {
         (roots, options, versions) == (other.roots, other.options, other.versions)
             && (modelDigest, target, shards) == (other.modelDigest, other.target, other.shards)
     }
-}
 
-extension FleetManifest {
     /// Writes a manifest, store by store, as they are found.
     struct Writer: ~Copyable {
         private let print: ([UInt8]) throws -> Void

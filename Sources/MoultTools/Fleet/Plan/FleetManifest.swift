@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 
 /// The description of a fleet: the first line of a manifest, and its last.
 ///

@@ -263,8 +263,7 @@ private final class ManifestDraft {
 extension FleetPlan.Summary {
     /// Whether every store that was found can be migrated or is of the version aimed at.
     package var isClean: Bool {
-        missedCount == 0
-            && groups.allSatisfy { [.behind, .current].contains($0.state) && $0.refusal == nil }
+        missedCount == 0 && groups.allSatisfy { [.behind, .current].contains($0.state) && $0.refusal == nil }
     }
 
     package func document(_ path: String) -> JSONValue {
@@ -281,9 +280,8 @@ extension FleetPlan.Summary {
         ])
         for group in groups {
             table.add(
-                group.state.rawValue, group.version, Quantity.count(group.stores),
-                Quantity.bytes(Int(clamping: group.bytes)), Quantity.count(group.rows),
-                Quantity.duration(group.estimate))
+                group.state.rawValue, group.version, Quantity.count(group.stores), Quantity.bytes(group.bytes),
+                Quantity.count(group.rows), Quantity.duration(group.estimate))
         }
         var lines = [
             "\(Quantity.count(stores, "store")) among \(Quantity.count(files, "file")), in "

@@ -1,5 +1,4 @@
 import MoultBasics
-import MoultModel
 import MoultSQLite
 
 /// Finds the files that may be stores: every plain file below folders, and those that are named.
@@ -46,9 +45,7 @@ struct StoreFinder {
         try FleetManifest.forEachLine(of: path) { line in
             let text = String(decoding: line, as: UTF8.self)
             guard !text.isEmpty else { return }
-            guard try system.status(of: text) != nil else {
-                return miss(MigrationError.system("find", text, error: 2))
-            }
+            guard try system.status(of: text) != nil else { return miss(MigrationError.system("find", text, error: 2)) }
             try find(at: text)
         }
     }

@@ -97,9 +97,7 @@ enum ChangeRules {
 
     static func swiftType(_ step: LintStep) -> [LintMatch] {
         changes(step, [.type, .scalar, .valueClass, .cardinality, .order]) { _ in true }.map { change in
-            match(
-                change, step,
-                remedy: "Generate the class again, or correct the type of the property in the source.")
+            match(change, step, remedy: "Generate the class again, or correct the type of the property in the source.")
         }
     }
 

@@ -1,5 +1,5 @@
 extension LintRule {
-    private static func post(_ attributes: String..., class name: String = "Post") -> String {
+    private static func item(_ attributes: String..., class name: String = "Post") -> String {
         let lines = attributes.map { "\n    <attribute \($0)/>" }.joined()
         return "<entity name=\"Post\" representedClassName=\"\(name)\">\(lines)\n</entity>"
     }
@@ -17,9 +17,8 @@ extension LintRule {
                 """,
             onDevice: "The app crashes at a cast if the class is missing.",
             remedy: "Rename the class in the source in the same commit.",
-            failing: LintExample(
-                from: post(rating), to: post(rating, note, class: "Article")),
-            corrected: LintExample(from: post(rating), to: post(rating, note)), check: .step(ChangeRules.className)),
+            failing: LintExample(from: item(rating), to: item(rating, note, class: "Article")),
+            corrected: LintExample(from: item(rating), to: item(rating, note)), check: .step(ChangeRules.className)),
         LintRule(
             "CODE002", .note, "Renamed",
             meaning: """
@@ -29,9 +28,9 @@ extension LintRule {
             onDevice: "The app crashes when it evaluates a predicate with the old name.",
             remedy: "Replace the old name in the source, also in predicates, sort descriptors and key paths.",
             failing: LintExample(
-                from: post(rating),
-                to: post("name=\"stars\" optional=\"YES\" attributeType=\"Integer 16\" elementID=\"rating\"")),
-            corrected: LintExample(from: post(rating), to: post(rating, note)), check: .step(ChangeRules.renamed)),
+                from: item(rating),
+                to: item("name=\"stars\" optional=\"YES\" attributeType=\"Integer 16\" elementID=\"rating\"")),
+            corrected: LintExample(from: item(rating), to: item(rating, note)), check: .step(ChangeRules.renamed)),
         LintRule(
             "CODE003", .note, "Swift type changed",
             meaning: """
@@ -40,9 +39,8 @@ extension LintRule {
                 """,
             onDevice: "A class that was not generated again reads the wrong type.",
             remedy: "Generate the class again, or correct the type of the property.",
-            failing: LintExample(
-                from: post(rating), to: post(scalar, note)),
-            corrected: LintExample(from: post(scalar), to: post(scalar, note)),
+            failing: LintExample(from: item(rating), to: item(scalar, note)),
+            corrected: LintExample(from: item(scalar), to: item(scalar, note)),
             check: .step(ChangeRules.swiftType)),
         LintRule(
             "CODE004", .note, "Optionality changed",
@@ -54,8 +52,8 @@ extension LintRule {
                 "The app crashes when it reads nil from a property that is not declared optional, or cannot save.",
             remedy: "Correct the declaration, and the source that reads or sets the property.",
             failing: LintExample(
-                from: post("name=\"rating\" attributeType=\"Integer 16\" defaultValueString=\"0\""), to: post(rating)),
-            corrected: LintExample(from: post(rating), to: post(rating, note)),
+                from: item("name=\"rating\" attributeType=\"Integer 16\" defaultValueString=\"0\""), to: item(rating)),
+            corrected: LintExample(from: item(rating), to: item(rating, note)),
             check: .step(ChangeRules.optionality)),
     ]
 }

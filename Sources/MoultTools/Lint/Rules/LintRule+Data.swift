@@ -1,9 +1,5 @@
 extension LintRule {
     private static let empty = "<entity name=\"Post\"/>"
-    private static let user = "<entity name=\"User\"/>\n"
-    private static func post(_ property: String) -> String {
-        "<entity name=\"Post\">\n    \(property)\n</entity>"
-    }
     private static let rating = post("<attribute name=\"rating\" optional=\"YES\" attributeType=\"Integer 16\"/>")
     private static func authors(_ facts: String) -> String {
         user
@@ -37,8 +33,7 @@ extension LintRule {
             onDevice: "The objects of the entity are gone after the update.",
             remedy: "Keep the entity while its objects are needed, or move them in a custom stage.",
             failing: LintExample(from: user + empty, to: empty),
-            corrected: LintExample(from: user + empty, to: user + empty),
-            check: .step(ChangeRules.entityRemoved)),
+            corrected: LintExample(from: user + empty, to: user + empty), check: .step(ChangeRules.entityRemoved)),
         LintRule(
             "DATA002", .warning, "Property removed",
             meaning: "An attribute or a relationship is removed. Its values are dropped in the migration.",

@@ -3,13 +3,8 @@ import MoultModel
 import MoultPlan
 
 extension LintRule {
-    private static func post(_ property: String) -> String {
-        "<entity name=\"Post\">\n    \(property)\n</entity>"
-    }
-    private static let title = post("<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>")
     private static let headline = post(
         "<attribute name=\"headline\" optional=\"YES\" attributeType=\"String\" elementID=\"title\"/>")
-    private static let user = "<entity name=\"User\"/>\n"
     private static let tag = "<entity name=\"Tag\"/>\n"
     private static func author(_ name: String, _ destination: String, optional: Bool = true) -> String {
         post(
@@ -27,8 +22,7 @@ extension LintRule {
             onDevice: "With Core Data: the values of the old property are gone after the migration.",
             remedy: "Set the renaming identifier (`elementID`) to the old name, or answer that it is new.",
             failing: LintExample(
-                from: title,
-                to: post("<attribute name=\"headline\" optional=\"YES\" attributeType=\"String\"/>")),
+                from: title, to: post("<attribute name=\"headline\" optional=\"YES\" attributeType=\"String\"/>")),
             corrected: LintExample(from: title, to: headline), check: .step(InferRules.renames)),
         LintRule(
             "INFER002", .error, "Ambiguous renaming identifier",
@@ -82,8 +76,7 @@ extension LintRule {
             meaning: "A relationship leads to another entity, and not every old destination is one of that entity.",
             onDevice: "Moult refuses the migration. Core Data may drop the links.",
             remedy: "Keep the old relationship, add a new one, and fill it in a custom stage or a mapping model.",
-            failing: LintExample(
-                from: user + tag + author("source", "User"), to: user + tag + author("source", "Tag")),
+            failing: LintExample(from: user + tag + author("source", "User"), to: user + tag + author("source", "Tag")),
             corrected: LintExample(
                 from: user + tag + author("source", "User"), to: user + tag + author("source", "User")),
             check: .step(InferRules.destinations)),

@@ -1,9 +1,4 @@
 extension LintRule {
-    private static let post = """
-        <entity name="Post">
-            <attribute name="title" optional="YES" attributeType="String"/>
-        </entity>
-        """
     private static let postWithBody = """
         <entity name="Post">
             <attribute name="title" optional="YES" attributeType="String"/>
@@ -17,7 +12,7 @@ extension LintRule {
             <attribute name="tags" optional="YES" attributeType="String"/>
         </entity>
         """
-    private static let v1 = LintExample.Version("App", post)
+    private static let v1 = LintExample.Version("App", title)
     private static let v2 = LintExample.Version("App 2", postWithBody)
     private static let v3 = LintExample.Version("App 3", postWithTags)
 
@@ -105,7 +100,7 @@ extension LintRule {
             remedy: """
                 Remove one of the versions. If data has to change between them, set a hash modifier in the newer one.
                 """,
-            failing: LintExample([v1, .init("App 2", post)]), corrected: LintExample([v1, v2]),
+            failing: LintExample([v1, .init("App 2", title)]), corrected: LintExample([v1, v2]),
             check: .model(OpenRules.equalHashes)),
         LintRule(
             "OPEN008", .error, "Current version missing",

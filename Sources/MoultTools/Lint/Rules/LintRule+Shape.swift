@@ -2,10 +2,6 @@ import MoultBasics
 import MoultModel
 
 extension LintRule {
-    private static func post(_ property: String) -> String {
-        "<entity name=\"Post\">\n    \(property)\n</entity>"
-    }
-    private static let title = post("<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>")
     private static func authored(_ rule: String, back: String) -> String {
         """
         <entity name="Post">

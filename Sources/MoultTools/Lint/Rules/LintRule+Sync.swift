@@ -3,10 +3,6 @@ import MoultModel
 import MoultPlan
 
 extension LintRule {
-    private static func post(_ property: String) -> String {
-        "<entity name=\"Post\">\n    \(property)\n</entity>"
-    }
-    private static let title = post("<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>")
     /// Posts with an author, where the relationship to the author has these facts.
     private static func authored(_ facts: String, _ tail: String = "") -> String {
         """
@@ -62,9 +58,8 @@ extension LintRule {
         cloudKit(
             "SYNC003", "Required relationship with CloudKit",
             meaning: "CloudKit imports objects in any order, so a relationship may have no destination for a while.",
-            remedy: "Make the relationship optional.",
-            failing: authored("maxCount=\"1\" deletionRule=\"Nullify\""), corrected: authored,
-            SyncRules.requiredRelationships),
+            remedy: "Make the relationship optional.", failing: authored("maxCount=\"1\" deletionRule=\"Nullify\""),
+            corrected: authored, SyncRules.requiredRelationships),
         cloudKit(
             "SYNC004", "Relationship without an inverse with CloudKit",
             meaning: "Core Data mirrors a relationship by its inverse, so each relationship must have one.",
@@ -138,8 +133,7 @@ extension LintRule {
                 """,
             onDevice: "The widget or the extension fails with error 134100 until it runs with the new model.",
             remedy: "Ship both with the same model, and let the app alone migrate.",
-            failing: LintExample(
-                from: "<entity name=\"Post\"/>", to: title),
+            failing: LintExample(from: "<entity name=\"Post\"/>", to: title),
             corrected: LintExample(title), check: .step(ChangeRules.olderProcesses)),
         LintRule(
             "SYNC011", .error, "Rename with CloudKit",

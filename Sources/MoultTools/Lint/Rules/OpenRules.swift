@@ -132,8 +132,7 @@ enum OpenRules {
             !subject.readerFindings.contains(where: { $0.code == "current-version-missing" })
         else { return nil }
         return LintMatch(
-            "", nil, nil,
-            "The bundle names no current version any more. In \(release.source) it was \(current).",
+            "", nil, nil, "The bundle names no current version any more. In \(release.source) it was \(current).",
             remedy: "Restore the file .xccurrentversion of the bundle, or choose the current version in Xcode again.")
     }
 
@@ -159,9 +158,7 @@ enum OpenRules {
             .sorted { $0.precedesInByteOrder($1) }
     }
 
-    private static func list(
-        _ changed: [String], _ released: LintRelease.Version, _ version: LintVersion
-    ) -> String {
+    private static func list(_ changed: [String], _ released: LintRelease.Version, _ version: LintVersion) -> String {
         let now = Set(version.model.entities.map(\.name))
         let added = now.subtracting(released.entities.keys).sorted { $0.precedesInByteOrder($1) }
         let removed = Set(released.entities.keys).subtracting(now).sorted { $0.precedesInByteOrder($1) }
