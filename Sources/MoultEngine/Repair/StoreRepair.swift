@@ -135,22 +135,8 @@ package final class StoreRepair: Sendable {
         return migration
     }
 
-<<<<<<< 18eb1ffec6d7d1ee69e2ba203a648049af05bb82
     /// The version of the store, which the repair leaves as it is.
     var kept: KeptVersion { KeptVersion(version: version, store: store, system: system) }
-=======
-    /// Moves the files that no row has named, before and now, to where a person may look at them.
-    private func moveAway(_ lock: StoreLock, _ run: String) throws {
-        let (sidecar, external) = (lock.sidecar, ExternalStorage(store: lock.sidecar.store))
-        let still = try external.unnamed(in: lock.connection, of: lock.sidecar.store, on: system)
-        let names = Set(unnamed.names).intersection(still.names)
-        guard !names.isEmpty else { return }
-        let folder = Path.join(sidecar.unnamedFiles, run)
-        for path in [sidecar.unnamedFiles, folder] { try system.makeFolder(path, sidecar.rights) }
-        for name in names { try system.rename(Path.join(external.folder, name), toUnused: Path.join(folder, name)) }
-        for path in [folder, sidecar.unnamedFiles, sidecar.folder, external.folder] { try system.synchronise(path) }
-    }
->>>>>>> 3dc3c277e41ea34cf2bd9dfb8d4d2469de78f443
 
     private func run(_ site: CodeContext, _ model: ManagedObjectModel) throws {
         let snapshot = try StoreSnapshot(site.connection)

@@ -9,12 +9,7 @@ extension StoreVerification {
         let expectation = expectation
         let rows = Double(plan.rowCounts.values.reduce(0) { $0 &+ $1 })
         var pieces = [
-<<<<<<< 18eb1ffec6d7d1ee69e2ba203a648049af05bb82
             VerificationPiece("Verify the tables of the new store.", seconds: 2 * CostModel.files, .structure(self))
-=======
-            VerificationPiece(
-                "Verify the tables of the new store.", seconds: 2 * CostModel.files, check: verifyStructure)
->>>>>>> 3dc3c277e41ea34cf2bd9dfb8d4d2469de78f443
         ]
         for table in expectation.rows { pieces += try comparisons(of: table, expectation, connection) }
         pieces += expectation.own.map { own in
@@ -23,16 +18,9 @@ extension StoreVerification {
                 seconds: CostModel.files + rows * CostModel.comparison, .own(own, expectation))
         }
         pieces.append(
-<<<<<<< 18eb1ffec6d7d1ee69e2ba203a648049af05bb82
             VerificationPiece(
                 "Count the rows of the new store.", seconds: CostModel.files + rows * CostModel.question,
                 .counts(expectation)))
-=======
-            VerificationPiece("Count the rows of the new store.", seconds: CostModel.files + rows * CostModel.question)
-            {
-                try MigrationVerifier($0, expectation: expectation).verifyCounts()
-            })
->>>>>>> 3dc3c277e41ea34cf2bd9dfb8d4d2469de78f443
         pieces += expectation.pairs.map { pairs in
             VerificationPiece(
                 Self.linksSentence, seconds: CostModel.files + rows * CostModel.link, .pairs(pairs, expectation))

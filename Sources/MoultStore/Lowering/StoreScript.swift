@@ -196,19 +196,6 @@ package struct StoreScript: Sendable, Equatable {
 // MARK: - Statements that change the catalogue
 
 extension StoreScript.Statement {
-<<<<<<< 18eb1ffec6d7d1ee69e2ba203a648049af05bb82
-=======
-    /// About how many seconds SQLite takes for each object of the catalogue, whose text it parses again.
-    var secondsForEachObject: Double {
-        switch kind {
-        case .addColumn, .retypeColumns: 12e-6
-        case .renameColumn: 90e-6
-        case .renameTable, .dropColumn: 50e-6
-        default: 0
-        }
-    }
-
->>>>>>> 3dc3c277e41ea34cf2bd9dfb8d4d2469de78f443
     static func createTable(_ name: String, _ sql: String) -> Self {
         .init(.createTable, name, sql, "Create the table \(name).")
     }

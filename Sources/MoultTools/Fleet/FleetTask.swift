@@ -1,9 +1,6 @@
 import MoultBasics
-<<<<<<< 18eb1ffec6d7d1ee69e2ba203a648049af05bb82
 import MoultModel
 import MoultStore
-=======
->>>>>>> 3dc3c277e41ea34cf2bd9dfb8d4d2469de78f443
 
 /// A store that a run has to work on, and what is known of it from earlier runs.
 package struct FleetTask: Sendable {

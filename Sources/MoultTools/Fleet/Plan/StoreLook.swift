@@ -41,14 +41,8 @@ package final class StoreLook: Sendable {
         var entry = FleetEntry(
             number: 0, path: path, name: name, device: status.device, inode: status.inode,
             size: min(logs.reduce(status.size, &+), FleetEntry.most), counter: 0, uuid: "", version: "",
-<<<<<<< 18eb1ffec6d7d1ee69e2ba203a648049af05bb82
-            state: .unreadable, rows: 0,
-            estimate: 0, shard: 0, findings: [])
-        entry.estimate = CostModel.store(bytes: entry.size)
-=======
             state: .unreadable, rows: 0, estimate: 0, shard: 0, findings: [])
-        entry.estimate = FleetEstimate.seconds(bytes: entry.size)
->>>>>>> 3dc3c277e41ea34cf2bd9dfb8d4d2469de78f443
+        entry.estimate = CostModel.store(bytes: entry.size)
         if header.count >= 28 { entry.counter = header[24..<28].reduce(0) { $0 << 8 | Int64($1) } }
         if status.links > 1 {
             entry.note(
