@@ -32,7 +32,7 @@ import Testing
             Self.models.replacing("KEYWORD", with: keyword), flags)
         #expect(check.errors.isEmpty)
         // A mutable versionIdentifier is the source's own, not the macro's.
-        #expect(check.warnings.allSatisfy { $0.contains("static property 'versionIdentifier'") })
+        #expect(check.warnings.filter { !$0.contains("static property 'versionIdentifier'") } == [])
     }
 
     @Test(arguments: ["5", "6"])

@@ -10,7 +10,7 @@ import Testing
 
 /// Real stores with composite attributes go to a model whose composites have changed. The witness reads both with the
 /// model that each carries.
-@Suite("Migrating composite attributes", .enabled(if: Corpus.isAvailable))
+@Suite("Migrating composite attributes", .enabled(if: Corpus.isWhole))
 struct CompositeMigrationTests {
     private static let stores = Corpus.stores.filter { $0.contains("MetaCocktails") }
 

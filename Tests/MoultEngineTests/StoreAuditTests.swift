@@ -9,7 +9,7 @@ import Testing
 @testable import MoultEngine
 
 /// Faults made with the sqlite3 shell are found, and real stores have none.
-@Suite("Auditing a store", .enabled(if: Corpus.isAvailable))
+@Suite("Auditing a store", .enabled(if: Corpus.isWhole))
 struct StoreAuditTests {
     @Test func `real stores are sound`() throws {
         var audited = 0

@@ -165,7 +165,7 @@ import Testing
         let store = try DeferredStore(Self.versions([entities]).versions[0], rows: 0)
         let reason = "because SQLite would read every table and index 1,000 times to alter them one by one."
         let ways = try ways(store, Self.versions([entities, changed]))
-        #expect(ways.allSatisfy { $0.hasSuffix(reason) }, "\(ways.prefix(2))")
+        #expect(ways.count == 200 && ways.allSatisfy { $0.hasSuffix(reason) }, "\(ways.prefix(2))")
     }
 
     @Test(

@@ -30,7 +30,7 @@ struct SharedEntitiesTests {
         #expect(alone == among, comment)
     }
 
-    @Test(.enabled(if: Corpus.isAvailable)) func `every model of the corpus is the same among all others`() throws {
+    @Test(.enabled(if: Corpus.isWhole)) func `every model of the corpus is the same among all others`() throws {
         let shared = SharedEntities()
         let paths = Corpus.paths { $0.hasSuffix(".xcdatamodel/contents") }
         for path in paths {

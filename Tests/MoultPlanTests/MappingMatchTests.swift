@@ -15,7 +15,7 @@ struct MappingMatchTests {
     }
 
     @Test(
-        .enabled(if: Corpus.isAvailable),
+        .enabled(if: Corpus.isWhole),
         arguments: [
             ("/Moody 2-Moody 3.xcmappingmodel", "/Migrations/Moody.xcdatamodeld", "Moody 2 Moody 3"),
             ("/Moody 3-Moody 4.xcmappingmodel", "/Migrations/Moody.xcdatamodeld", "Moody 3 Moody 4"),

@@ -202,7 +202,7 @@ struct HistoryDamageTests {
         let model = versions.versions[1].model
         let left = try StoreAudit(library.path, model: model).findings.filter { $0.severity == .error }
         // Nothing records any more which transaction a change belongs to, and who wrote it.
-        #expect(left.allSatisfy { ["history-change", "history-text"].contains($0.code) }, "\(left)")
+        #expect(left.filter { !["history-change", "history-text"].contains($0.code) } == [])
         let before = try library.line("SELECT count(*) FROM ACHANGE")
         let store = try ObjectStore(library.path, model: model)
         var changes = ObjectChanges()

@@ -106,7 +106,7 @@ struct WayBackTests {
         _ = try shell("INSERT INTO \(join) VALUES (1, 2), (1, 3), (3, 2)")
         let pairs = try shell("SELECT * FROM \(join) ORDER BY 1, 2")
         let downgrade = try StoreDowngrade(path, versions: versions, to: "1")
-        #expect(downgrade.findings.map(\.code).allSatisfy { $0 == "join-name-uncertain" })
+        #expect(downgrade.findings.filter { $0.code != "join-name-uncertain" } == [])
         #expect(try back(versions) == nil)
         #expect(try shell("SELECT * FROM \(join) ORDER BY 1, 2") == pairs)
     }

@@ -173,15 +173,18 @@ struct DiagramTests {
     @Test(.enabled(if: Corpus.isAvailable))
     func `models of the corpus are drawn`() throws {
         let bundles = Corpus.paths { $0.hasSuffix(".xcdatamodeld") }
-        let chosen = Corpus.isAskedWhole ? bundles : bundles.enumerated().filter { $0.offset % 9 == 0 }.map(\.element)
-        #expect(!chosen.isEmpty)
+        let chosen = Corpus.sample(bundles, every: 9)
+        var drawn = 0
         for bundle in chosen {
+            // Four bundles of the corpus are kept without their versions.
             guard let versions = try? Corpus.versions(bundle).versions, let newest = versions.last else { continue }
+            drawn += 1
             try expectDrawn(try Diagram(newest.model, title: bundle), "\(bundle)")
             if let oldest = versions.first, versions.count > 1 {
                 let diff = try ModelDiff(from: oldest, to: newest)
                 try expectDrawn(try Diagram(from: oldest, to: newest, diff), "\(bundle)")
             }
         }
+        #expect(drawn > 0 && drawn >= chosen.count - 4)
     }
 }

@@ -111,7 +111,7 @@ import Testing
             tag.relationships[0].deleteRule = .cascade
         }
         let report = try Coexistence(of: model, with: Self.model())
-        #expect(report.isEqual && report.entities.allSatisfy(\.reasons.isEmpty))
+        #expect(report.isEqual && report.entities.map(\.reasons.isEmpty) == [true, true, true])
     }
 
     @Test func `classes and entities that only one side has`() throws {
