@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("moult answer, and questions on the way")
-struct AnswerVerbTests {
+struct AnswerVerbTests {  // tier: long
     /// A store of version Forum, and a Forum 2 that no longer says what `Post.body` was called.
     private func undeclared() throws -> Tool {
         let moult = try StoreVerbTests.besideForumStore()

@@ -23,7 +23,7 @@ private enum DataTools {
 
 /// Programs of other people read what Moult writes.
 @Suite("Exports and copies in DuckDB, pandas and Datasette", .enabled(if: DataTools.areInstalled))
-struct DataToolTests {
+struct DataToolTests {  // tier: long
     private func export(_ store: String, with moult: Tool, _ options: [String] = []) throws {
         for (format, name) in [("csv", "csv"), ("jsonl", "jsonl"), ("sqlite", "plain.sqlite")] {
             let made = try moult.run(

@@ -4,7 +4,7 @@ import Testing
 
 /// The keys of real documents are those that Documentation/CommandLine.md lists.
 @Suite("Documented keys")
-struct DocumentedKeysTests {
+struct DocumentedKeysTests {  // tier: long
     /// Members whose own keys are names from a model or a store.
     private static let named: Set<String> = [
         "metadata", "values", "userInfo", "hashes", "versions", "rows", "entities", "object", "applicationKeys",

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("moult status, inspect, dump and answer")
-struct LookingTests {
+struct LookingTests {  // tier: long
     private func status(_ moult: Tool, _ arguments: String...) throws -> (Int32, [String: any Sendable]) {
         let result = try moult.run(
             Tool.path, ["status", "forum.sqlite", "--model", "Forum.xcdatamodeld", "--json"] + arguments)
@@ -133,7 +133,7 @@ struct LookingTests {
 }
 
 @Suite("Examples of the help")
-struct ExampleTests {
+struct ExampleTests {  // tier: long
     @Test(arguments: VerbExample.all)
     func `every example runs as it stands, and its piped output has no escapes`(example: VerbExample) throws {
         let result = try example.fixture().shell(example.command)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("moult repair, salvage, downgrade, doctor, and backups that are carried")
-struct RecoveryVerbTests {
+struct RecoveryVerbTests {  // tier: long
     private func store(_ moult: Tool) -> String { moult.folder.path + "/forum.sqlite" }
 
     private func breakLinks(_ moult: Tool) throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("What verbs say of runs, and where they look for backups")
-struct UnfinishedRunVerbTests {
+struct UnfinishedRunVerbTests {  // tier: long
     private let model = ["--model", "Forum.xcdatamodeld"]
 
     @Test func `rollback finds the backup that a migration put elsewhere, and one made without a model`() throws {

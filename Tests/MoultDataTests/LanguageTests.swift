@@ -1,7 +1,7 @@
 import Testing
 
 /// The kinds of source that models stand in, each compiled as an app of that kind would be.
-@Suite struct LanguageTests {
+@Suite struct LanguageTests {  // tier: long
     private static let models = """
         @Model final class Note {
             var title: String

@@ -11,7 +11,7 @@ import Testing
 /// Real stores with composite attributes go to a model whose composites have changed. The witness reads both with the
 /// model that each carries.
 @Suite("Migrating composite attributes", .enabled(if: Corpus.isWhole))
-struct CompositeMigrationTests {
+struct CompositeMigrationTests {  // tier: long
     private static let stores = Corpus.stores.filter { $0.contains("MetaCocktails") }
 
     @Test(arguments: stores)

@@ -11,7 +11,7 @@ import Testing
 @testable import MoultEngine
 
 /// Every mapping model of the corpus: read, matched with the versions beside it, and run where it needs no policy.
-@Suite("The mapping models of the corpus") struct CorpusMappingTests {
+@Suite("The mapping models of the corpus") struct CorpusMappingTests {  // tier: long
     private struct Case {
         let file: MappingModelFile
         let versions: ModelVersions

@@ -11,7 +11,7 @@ import Testing
 
 /// An entity that moves into a hierarchy that is there: its rows go to another table, under new keys. What must be true
 /// is asked by plain SQL, by names, which nobody changes.
-@Suite("Moving an entity into a hierarchy") struct HierarchyMoveTests {
+@Suite("Moving an entity into a hierarchy") struct HierarchyMoveTests {  // tier: long
     @Test
     func `values, links, order, files and history go along; the hierarchy's own objects stay as they are`() throws {
         let (folder, store) = try Self.makeStore()

@@ -11,7 +11,7 @@ import Testing
 
 /// Columns and constraints that an app has added by hand to Core Data's own tables. The sqlite3 shell adds them, and says
 /// afterwards what is there and whether it works.
-struct KeptDefinitionsTests {
+struct KeptDefinitionsTests {  // tier: long
     /// A migration of notes: the cheapest, with every table made anew, in place, or with work that waits and is then
     /// finished.
     enum Way: CaseIterable {

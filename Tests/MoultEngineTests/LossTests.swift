@@ -12,7 +12,7 @@ import Testing
 
 /// What a migration does not carry over is counted wherever it is told of; what both versions have is refused, unless
 /// code has read it or the loss is declared. Rows are made and counted by the sqlite3 shell.
-@Suite struct LossTests {
+@Suite struct LossTests {  // tier: long
     private let folder: ScratchFolder
     private let store: String
 

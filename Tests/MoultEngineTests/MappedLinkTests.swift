@@ -10,7 +10,7 @@ import Testing
 
 /// An entity split in two, paths through relationships, and objects of one entity picked out of many, beside a slow
 /// obvious reference over what the independent witness reads before.
-@Suite("Links of mapping models") struct MappedLinkTests {
+@Suite("Links of mapping models") struct MappedLinkTests {  // tier: long
     private typealias Objects = [String: [Int: WitnessStore.Object]]
 
     @Test(arguments: UInt64(1)...4)

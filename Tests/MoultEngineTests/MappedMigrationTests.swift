@@ -10,7 +10,7 @@ import Testing
 @testable import MoultEngine
 
 /// Migrations by mapping models, run as statements.
-@Suite("Migrating by mapping models") struct MappedMigrationTests {
+@Suite("Migrating by mapping models") struct MappedMigrationTests {  // tier: long
     /// The stores lie in the corpus as Core Data's own results of one another: the same UUID, the same records. Keys
     /// differ, for Core Data numbers the objects anew.
     @Test(

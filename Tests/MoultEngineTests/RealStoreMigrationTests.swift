@@ -12,7 +12,7 @@ import Testing
 
 /// Real stores, each taken to every later version of its model that inference allows.
 @Suite("Migrating real stores", .enabled(if: Corpus.isAvailable))
-struct RealStoreMigrationTests {
+struct RealStoreMigrationTests {  // tier: long
     /// What two versions cannot infer, and what the rows of a store do not fit.
     private static let refusals: [MigrationError.Code] = [.cannotInfer, .question, .dataConflict]
 

@@ -10,7 +10,7 @@ import Testing
 
 /// What a run tells of itself while it goes on.
 @Suite("The progress of a run")
-struct RunProgressTests {
+struct RunProgressTests {  // tier: long
     private final class Told: Sendable {
         private let list = Mutex<[MigrationProgress]>([])
 

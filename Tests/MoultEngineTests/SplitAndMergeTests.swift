@@ -10,7 +10,7 @@ import Testing
 @testable import MoultEngine
 
 /// Several entity mappings from one entity and into one, with conditions, checked by plain SQL.
-@Suite("Splitting and merging entities") struct SplitAndMergeTests {
+@Suite("Splitting and merging entities") struct SplitAndMergeTests {  // tier: long
     @Test func `objects are split by conditions and merged with others, and links follow`() throws {
         let folder = try ScratchFolder()
         let store = try Self.makeStore(in: folder)

@@ -10,7 +10,7 @@ import Testing
 
 /// Faults made with the sqlite3 shell are found, and real stores have none.
 @Suite("Auditing a store", .enabled(if: Corpus.isWhole))
-struct StoreAuditTests {
+struct StoreAuditTests {  // tier: long
     @Test func `real stores are sound`() throws {
         var audited = 0
         for store in Corpus.stores {

@@ -10,7 +10,7 @@ import Testing
 @testable import MoultEngine
 
 /// The way that each table takes to the next version, and what the sqlite3 shell says of the store afterwards.
-@Suite("Ways of tables") struct TableWayTests {
+@Suite("Ways of tables") struct TableWayTests {  // tier: long
     private static let note = EntityDescription(
         name: "Note",
         attributes: [

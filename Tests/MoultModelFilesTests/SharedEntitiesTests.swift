@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A file whose entities other files have too gives what it gives alone: the same model, findings, errors and lines.
-struct SharedEntitiesTests {
+struct SharedEntitiesTests {  // tier: long
     /// What reading comes to, as text that can be compared.
     private enum Outcome: Equatable {
         case model(ManagedObjectModel, [Finding])

@@ -6,7 +6,7 @@ import Testing
 
 /// A source and what Apple's compiler made of it are two files of one model: their stores have the same tables and
 /// indexes, no statement more and none less.
-@Suite(.enabled(if: Corpus.isWhole)) struct CompiledLayoutTests {
+@Suite(.enabled(if: Corpus.isWhole)) struct CompiledLayoutTests {  // tier: long
     private struct File {
         let path: String
         let model: ManagedObjectModel

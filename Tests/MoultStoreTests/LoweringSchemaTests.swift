@@ -10,7 +10,7 @@ import Testing
 
 /// A migrated store must have the catalogue of a fresh store of the target, whatever it came from.
 @Suite("The schema after lowering", .enabled(if: Corpus.isAvailable))
-struct LoweringSchemaTests {
+struct LoweringSchemaTests {  // tier: long
     @Test func `every inferable pair of every corpus model ends with a fresh store's catalogue`() throws {
         var checked = 0
         var refused = 0

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("What bad input gets")
-struct BadInputTests {
+struct BadInputTests {  // tier: long
     private static let model = ["--model", "Forum.xcdatamodeld"]
     private static let lookingVerbs = [["status"], ["inspect"], ["dump"], ["validate"]]
     private static let changingVerbs = [["plan"], ["migrate"], ["migrate", "--dry-run"]]

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Stores that Core Data made, opened through a container with their models.
-@Suite struct CorpusContainerTests {
+@Suite struct CorpusContainerTests {  // tier: long
     private func root() throws -> String { try #require(Corpus.root).path }
 
     /// How many rows each concrete entity has, by its name, as the shell counts them.

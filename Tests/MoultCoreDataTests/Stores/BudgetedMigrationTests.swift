@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// An app that migrates its store before it loads it, call by call.
-@Suite struct BudgetedMigrationTests {
+@Suite struct BudgetedMigrationTests {  // tier: long
     private func described(_ store: TestStore, _ versions: ModelVersions) -> PersistentContainer {
         let container = PersistentContainer(
             name: "Library", managedObjectModel: versions.versions[1].model, versions: versions)

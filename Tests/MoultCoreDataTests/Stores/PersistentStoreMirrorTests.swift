@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A second store that is kept in step, through the face that an app has.
-@Suite struct PersistentStoreMirrorTests {
+@Suite struct PersistentStoreMirrorTests {  // tier: long
     private let store: TestStore
     private let versions: ModelVersions
     private var other: URL { store.url.deletingLastPathComponent().appendingPathComponent("Next.sqlite") }

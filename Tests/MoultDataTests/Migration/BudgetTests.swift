@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// An app that migrates its store call by call before it makes its container.
-@Suite struct BudgetTests {
+@Suite struct BudgetTests {  // tier: long
     @Test func `a store is migrated before the container is made, within a budget`() throws {
         let store = try VersionedStore()
         try store.open(CrateV1.self) { context in

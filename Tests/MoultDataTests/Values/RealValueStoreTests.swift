@@ -7,7 +7,7 @@ import Testing
 
 /// Stores with enums and structs that SwiftData made, opened by models written to match them, against what sqlite3 and
 /// the Python witness read.
-@Suite(.enabled(if: Corpus.isWhole)) struct RealValueStoreTests {
+@Suite(.enabled(if: Corpus.isWhole)) struct RealValueStoreTests {  // tier: long
     private let folder: ScratchFolder
 
     init() throws { folder = try ScratchFolder() }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What a save writes for values of every kind, by a reader in Python and by sqlite3, and that it is read again.
-@Suite struct ValueStorageTests {
+@Suite struct ValueStorageTests {  // tier: long
     typealias Thing = Things.Thing
 
     private let store: VersionedStore

@@ -10,7 +10,7 @@ import Testing
 
 /// Generated pairs of models: whatever of a way can wait, the store ends as if nothing had waited.
 @Suite("Generated deferred migrations")
-struct DeferredPairTests {
+struct DeferredPairTests {  // tier: long
     @Test(arguments: UInt64(0)..<6)
     func `finished or migrated further, the store equals one that put nothing off`(seed: UInt64) throws {
         _ = try DeferredPair(seed: seed).run()

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Either side is killed again and again; nothing is taken over twice, and nothing is left out.
-struct MirrorDeathTests {
+struct MirrorDeathTests {  // tier: long
     @Test(arguments: [true, false])
     func `killed writers and killed mirrors leave two stores that agree`(history: Bool) throws {
         try MirrorTrial(history: history, writes: 240, patience: 6).run()

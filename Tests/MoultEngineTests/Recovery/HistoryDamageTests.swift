@@ -10,7 +10,7 @@ import Testing
 @testable import MoultEngine
 
 /// Persistent history that the sqlite3 shell has damaged: columns, counters, and rows that lead to nothing.
-struct HistoryDamageTests {
+struct HistoryDamageTests {  // tier: long
     /// Two transactions of one author, with a change each.
     static let rows = """
         INSERT INTO ATRANSACTIONSTRING (Z_PK, Z_ENT, ZNAME) VALUES (3, 16003, 'app');

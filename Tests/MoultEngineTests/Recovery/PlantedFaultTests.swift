@@ -8,7 +8,7 @@ import Testing
 
 /// Faults that the sqlite3 shell plants, each in a store of its own: an audit finds each, and a repair ends with a sound
 /// store or names what it has left.
-struct PlantedFaultTests {
+struct PlantedFaultTests {  // tier: long
     private static func expectAgreement(_ sql: String, isFault: Bool = true) throws {
         let store = try PlantedStore()
         try store.plant(sql)

@@ -11,7 +11,7 @@ import Testing
 
 /// Real stores, each taken to later versions of its model and back again.
 @Suite("Real stores go back", .enabled(if: Corpus.isWhole))
-struct RealWayBackTests {
+struct RealWayBackTests {  // tier: long
     /// Why a real store may not go back, by a part of the sentence: each was judged to be a loss, or a value that only the
     /// way forward has lost.
     private static let judged = [

@@ -10,7 +10,7 @@ import Testing
 
 /// Stores whose metadata name the current version while tables, columns or indexes are missing: made with the sqlite3
 /// shell, repaired, and compared by the shell with what a fresh store has.
-struct SchemaRepairTests {
+struct SchemaRepairTests {  // tier: long
     /// Every object of the catalogue with its text, by the shell.
     private func objects(_ path: String) throws -> Set<String> {
         Set(

@@ -181,7 +181,7 @@ struct StoreRecognitionTests {
 }
 
 /// Real stores against the versions of their own projects.
-struct CorpusRecognitionTests {
+struct CorpusRecognitionTests {  // tier: long
     @Test(
         .enabled(if: Corpus.isAvailable),
         arguments: [

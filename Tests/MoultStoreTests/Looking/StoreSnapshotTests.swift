@@ -6,7 +6,7 @@ import MoultStore
 import TestSupport
 import Testing
 
-@Suite struct StoreSnapshotTests {
+@Suite struct StoreSnapshotTests {  // tier: long
     @Test(.enabled(if: Corpus.isAvailable), arguments: Corpus.stores)
     func `a real store says who it is, as the sqlite3 shell reads it`(path: String) throws {
         try StoreProbe.read(path) { probe in

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 @Suite("Diagrams")
-struct DiagramTests {
+struct DiagramTests {  // tier: long
     /// Every line of the Mermaid that Moult writes, by the grammar of https://mermaid.js.org/syntax/classDiagram.html
     /// and flowchart.html: a name, a label of letters, digits, blanks and `#number;`, and nothing else.
     private static let text = ##"(?:[^\x00-\x1F"#;:<>{}\[\]()|`%&~*$+\-=\\/,.]|#[0-9]+;)+"##

@@ -6,7 +6,7 @@ import Testing
 /// The exports of real stores, read by Python alone: no bytes are base64 or `x'…'` that hold JSON, or an archive or property
 /// list whose classes are all known.
 @Suite("Readable exports of real stores", .enabled(if: Corpus.isAvailable))
-struct ReadableCorpusTests {
+struct ReadableCorpusTests {  // tier: long
     private static let search = """
         import base64, csv, glob, json, os, plistlib, re, sys
         csv.field_size_limit(10 ** 9)

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite("Imports")
-struct StoreImportTests {
+struct StoreImportTests {  // tier: long
     private struct Empty {
         let path: String
         let version: ModelVersion

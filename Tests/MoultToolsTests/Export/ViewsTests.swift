@@ -9,7 +9,7 @@ import Testing
 
 /// Views give what the witness in Python gives, which knows nothing of them.
 @Suite("Views")
-struct ViewsTests {
+struct ViewsTests {  // tier: long
     @Test func `a store with every type and hostile names reads through its views as the witness reads it`() throws {
         let store = try SampleStore()
         let compared = try ViewComparison(store.path, original: store.path, model: store.model).run()

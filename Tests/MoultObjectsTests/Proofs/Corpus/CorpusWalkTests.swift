@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Real stores, opened with their models and walked as an app would walk them.
-struct CorpusWalkTests {
+struct CorpusWalkTests {  // tier: long
     /// Every eighth store; the matrix tier takes them all.
     static let some = Corpus.sample(CorpusStores.distinct, every: 8)
 

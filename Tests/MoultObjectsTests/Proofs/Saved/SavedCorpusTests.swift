@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Stores that Core Data made, changed and saved by Moult, look as if Core Data had saved them.
-struct SavedCorpusTests {
+struct SavedCorpusTests {  // tier: long
     /// With history and derived attributes; with ordered lists; SwiftData's, and with history into which nothing was saved
     /// yet.
     private static let some = [
