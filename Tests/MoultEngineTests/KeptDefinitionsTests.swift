@@ -46,11 +46,7 @@ struct KeptDefinitionsTests {  // tier: long
                         relationships: [
                             .init(name: "tags", destinationEntityName: "Tag", inverseName: "notes", maxCount: 0)
                         ])
-                    let tag = EntityDescription(
-                        name: "Tag", attributes: [.init(name: "name", type: .string)],
-                        relationships: [
-                            .init(name: "notes", destinationEntityName: "Note", inverseName: "tags", maxCount: 0)
-                        ])
+                    let tag = EntityDescription("Tag = name String, notes >> Note.tags")
                     return ModelVersion(
                         names: ["\(number + 1)"], model: try ManagedObjectModel(entities: [note, tag]))
                 })

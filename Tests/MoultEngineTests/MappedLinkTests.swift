@@ -170,9 +170,7 @@ import Testing
                     ]),
                 entity("Country", ["code"], [many("addresses", "Address", "country")]),
                 entity("Toy", ["label"], [many("owners", "Person", "toys")]),
-                EntityDescription(
-                    name: "Animal", isAbstract: true, attributes: [AttributeDescription(name: "name", type: .string)],
-                    relationships: [one("keeper", "Person", "pets")]),
+                EntityDescription("Animal abstract = name String, keeper > Person.pets"),
                 EntityDescription(name: "Dog", superentityName: "Animal"),
                 EntityDescription(name: "Cat", superentityName: "Animal"),
             ])
@@ -189,12 +187,7 @@ import Testing
                         many("toys", "Toy", "owners"), many("dogs", "Dog", "keeper"), many("cats", "Cat", "keepers"),
                     ]),
                 EntityDescription(
-                    name: "Profile",
-                    attributes: [
-                        AttributeDescription(name: "age", type: .integer16),
-                        AttributeDescription(name: "city", type: .string),
-                        AttributeDescription(name: "kind", type: .integer32, isOptional: false),
-                    ], relationships: [one("person", "Person", "profile")]),
+                    "Profile = age Integer16, city String, kind Integer32 required, person > Person.profile"),
                 EntityDescription(name: "StarProfile", superentityName: "Profile"),
                 entity("Country", ["code"], [many("people", "Person", "country"), many("toys", "Toy", "countries")]),
                 entity("Toy", ["label"], [many("owners", "Person", "toys"), many("countries", "Country", "toys")]),

@@ -143,12 +143,7 @@ struct NarrowedPlanTests {  // tier: long
                     entities: [
                         EntityDescription(name: "Animal", attributes: [.init(name: "name", type: .string)]),
                         EntityDescription(name: "Cat", superentityName: "Animal"),
-                        EntityDescription(
-                            name: "Home",
-                            relationships: [
-                                .init(
-                                    name: "pet", destinationEntityName: "Animal", inverseName: nil, isOptional: false)
-                            ]),
+                        EntityDescription("Home = pet > Animal required"),
                     ] + dogs))
         }
         let folder = try ScratchFolder()

@@ -2,6 +2,7 @@ import MoultBasics
 import MoultModel
 import MoultModelFiles
 import MoultSQLite
+import TestSupport
 import Testing
 
 @testable import MoultStore
@@ -76,12 +77,8 @@ struct LayoutTextTests {
     func `a clash of names inside one table gives suffixes entity by entity, not in the order of the columns`() throws {
         let made = try statements([
             EntityDescription(name: "Setting", isAbstract: true),
-            EntityDescription(
-                name: "FloatSetting", superentityName: "Setting",
-                attributes: [AttributeDescription(name: "value", type: .double)]),
-            EntityDescription(
-                name: "IntSetting", superentityName: "Setting",
-                attributes: [AttributeDescription(name: "value", type: .integer64)]),
+            EntityDescription("FloatSetting (Setting) = value Double"),
+            EntityDescription("IntSetting (Setting) = value Integer64"),
         ])
         #expect(made.first?.hasSuffix("Z_OPT INTEGER, ZVALUE1 INTEGER, ZVALUE FLOAT )") == true)
     }
@@ -224,15 +221,7 @@ struct LayoutTextTests {
 
     @Test func `a derivation whose trigger is not known gets none, and a finding`() throws {
         let layout = try StoreLayout(
-            model: ManagedObjectModel(entities: [
-                EntityDescription(
-                    name: "Note",
-                    attributes: [
-                        AttributeDescription(name: "title", type: .string),
-                        AttributeDescription(
-                            name: "plain", type: .string, derivation: .init(expression: "canonical:(title)")),
-                    ])
-            ]))
+            model: ManagedObjectModel("Note = title String, plain String derived=canonical:(title)"))
         #expect(layout.triggers.isEmpty)
         #expect(layout.findings.map(\.place) == ["Note.plain"])
         #expect(layout.tables.first?.columns.last?.name == "ZTITLE")
@@ -240,12 +229,7 @@ struct LayoutTextTests {
 
     @Test func `frameworks before 865 write uniqueness into the table`() throws {
         let entity = EntityDescription(
-            name: "Country",
-            attributes: [
-                AttributeDescription(name: "code", type: .integer16),
-                AttributeDescription(name: "dummy", type: .integer16),
-                AttributeDescription(name: "name", type: .string),
-            ], uniquenessConstraints: [["name"], ["code", "dummy"]])
+            "Country unique=name unique=code+dummy = code Integer16, dummy Integer16, name String")
         #expect(
             try statements([entity], framework: 851).first
                 == "CREATE TABLE ZCOUNTRY ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZCODE INTEGER, ZDUMMY INTEGER, "

@@ -117,27 +117,20 @@ struct DiagramTests {  // tier: long
     @Test func `a difference shows what was added, removed, renamed and changed`() throws {
         let older = ModelVersion(
             names: ["1"],
-            model: try ManagedObjectModel(entities: [
-                EntityDescription(
-                    name: "A",
-                    attributes: [
-                        .init(name: "gone", type: .string), .init(name: "age", type: .integer16),
-                        .init(name: "old", type: .string),
-                    ]),
-                EntityDescription(name: "Lost"), EntityDescription(name: "Same"),
-            ]))
+            model: try ManagedObjectModel(
+                """
+                A = gone String, age Integer16, old String
+                Lost
+                Same
+                """))
         let newer = ModelVersion(
             names: ["2"],
-            model: try ManagedObjectModel(entities: [
-                EntityDescription(
-                    name: "A",
-                    attributes: [
-                        .init(name: "age", type: .integer64), .init(name: "fresh", type: .string),
-                        .init(name: "new", type: .string, renamingIdentifier: "old"),
-                    ],
-                    relationships: [.init(name: "same", destinationEntityName: "Same")]),
-                EntityDescription(name: "Born"), EntityDescription(name: "Same"),
-            ]))
+            model: try ManagedObjectModel(
+                """
+                A = age Integer64, fresh String, new String was=old, same > Same
+                Born
+                Same
+                """))
         let diagram = try Diagram(from: older, to: newer, ModelDiff(from: older, to: newer))
         let a = try #require(diagram.boxes.first { $0.title == "A" })
         func mark(_ word: String) -> Diagram.Mark? { a.lines.first { $0.text.hasPrefix(word) }?.mark }

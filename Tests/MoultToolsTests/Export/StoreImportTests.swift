@@ -242,16 +242,10 @@ struct StoreImportTests {  // tier: long
     }
 
     @Test func `a row that does not fit is named by its line, and nothing is imported`() throws {
-        let model = try ManagedObjectModel(entities: [
-            EntityDescription(
-                name: "User",
-                attributes: [
-                    .init(name: "name", type: .string, isOptional: false, validation: .init(minimum: "2")),
-                    .init(name: "age", type: .integer16),
-                ],
-                relationships: [.init(name: "friend", destinationEntityName: "User")], uniquenessConstraints: [["name"]]
-            )
-        ])
+        let model = try ManagedObjectModel(
+            """
+            User unique=name = name String required min=2, age Integer16, friend > User
+            """)
         let folder = try ScratchFolder()
         let new = try Empty(model, in: folder)
         for (name, text, code, says) in [
