@@ -15,10 +15,7 @@ struct PlannedMigrationTests {
     // MARK: - A world of users and posts
 
     private static func versions(_ models: [EntityDescription]...) throws -> ModelVersions {
-        ModelVersions(
-            versions: try models.enumerated().map {
-                ModelVersion(names: ["\($0 + 1)"], model: try ManagedObjectModel(entities: $1))
-            })
+        try ModelVersions(of: models)
     }
 
     private static func user(_ attributes: [AttributeDescription] = []) -> EntityDescription {

@@ -14,10 +14,7 @@ import Testing
     private static let note = EntityDescription("Note = title String indexed, size Integer16, rate Double, text String")
 
     private static func versions(_ models: [[EntityDescription]]) throws -> ModelVersions {
-        ModelVersions(
-            versions: try models.enumerated().map {
-                ModelVersion(names: ["\($0 + 1)"], model: try ManagedObjectModel(entities: $1))
-            })
+        try ModelVersions(of: models)
     }
 
     private static func notes(_ change: (inout EntityDescription) -> Void) throws -> ModelVersions {

@@ -24,7 +24,7 @@ struct LoweringSchemaTests {  // tier: long
                     let mapping: ResolvedMapping
                     do {
                         mapping = try ResolvedMapping(inferring: versions[older], to: versions[newer])
-                    } catch let error as MigrationError where [.cannotInfer, .question].contains(error.code) {
+                    } catch let error where [MigrationError.Code.cannotInfer, .question].contains(error.code) {
                         refused += 1
                         continue
                     }

@@ -25,6 +25,14 @@ extension ModelVersions {
                 ModelVersion(names: ["\($0 + 1)"], model: try ManagedObjectModel($1))
             })
     }
+
+    /// The versions `1`, `2` and so on, each of these entities.
+    package init(of models: [[EntityDescription]]) throws {
+        self.init(
+            versions: try models.enumerated().map {
+                ModelVersion(names: ["\($0 + 1)"], model: try ManagedObjectModel(entities: $1))
+            })
+    }
 }
 
 extension EntityDescription {
