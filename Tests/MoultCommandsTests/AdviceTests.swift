@@ -5,7 +5,7 @@ import Testing
 
 /// Every command that Moult prints as advice runs as it is printed.
 @Suite("Advice")
-struct AdviceTests {
+struct AdviceTests {  // tier: long
     /// The commands in a text: from the program's name to the end of the phrase.
     static func commands(in text: String) -> [String] {
         let ends = [

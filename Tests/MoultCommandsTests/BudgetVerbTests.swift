@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite("moult migrate --budget")
-struct BudgetVerbTests {
+struct BudgetVerbTests {  // tier: long
     private let model = ["--model", "models"]
 
     /// A tool beside the two versions of ``KillableVersions`` and a store of the first with many items.

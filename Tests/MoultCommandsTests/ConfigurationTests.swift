@@ -6,7 +6,7 @@ import Testing
 
 /// `moult.json`, `MOULT_MODEL` and `moult init`.
 @Suite("Configuration")
-struct ConfigurationTests {
+struct ConfigurationTests {  // tier: long
     /// A tool in the folder `work` of a repository that has the model of the forum at its root.
     private func below(_ configuration: String? = nil) throws -> (outer: Tool, inner: String) {
         let moult = try Tool.besideForumModel()

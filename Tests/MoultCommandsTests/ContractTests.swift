@@ -6,7 +6,7 @@ import Testing
 
 /// What Documentation/CommandLine.md promises to scripts.
 @Suite("The command line's contract")
-struct ContractTests {
+struct ContractTests {  // tier: long
     private let model = ["--model", "Forum.xcdatamodeld"]
 
     private func error(_ result: Tool.Result) throws -> [String: any Sendable] {

@@ -23,7 +23,7 @@ private enum DataTools {
 
 /// Programs of other people read what Moult writes.
 @Suite("Exports and copies in DuckDB, pandas and Datasette", .enabled(if: DataTools.areInstalled))
-struct DataToolTests {
+struct DataToolTests {  // tier: long
     private func export(_ store: String, with moult: Tool, _ options: [String] = []) throws {
         for (format, name) in [("csv", "csv"), ("jsonl", "jsonl"), ("sqlite", "plain.sqlite")] {
             let made = try moult.run(
@@ -48,7 +48,7 @@ struct DataToolTests {
     @Test(.enabled(if: Corpus.isAvailable))
     func `real stores too`() throws {
         let stores = CorpusStores.distinct
-        let chosen = Corpus.isAskedWhole ? stores : stores.enumerated().filter { $0.offset % 9 == 0 }.map(\.element)
+        let chosen = Corpus.sample(stores, every: 9)
         var compared = 0
         for store in chosen {
             for model in CorpusStores.models(of: store) {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite("moult migrate --deferred, status, finish, downgrade")
-struct DeferredVerbTests {
+struct DeferredVerbTests {  // tier: long
     private let model = ["--model", "models"]
 
     /// A tool beside the two versions of ``DeferrableVersions`` and a store of the first.

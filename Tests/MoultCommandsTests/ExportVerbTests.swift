@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("moult diagram, views, query and export")
-struct ExportVerbTests {
+struct ExportVerbTests {  // tier: long
     private let model = ["--model", "Forum.xcdatamodeld"]
 
     @Test func `a diagram shows a model, a difference, a plan or a history, and does not change the store`() throws {
@@ -140,7 +140,7 @@ struct ExportVerbTests {
 }
 
 @Suite("moult anonymise and import")
-struct AnonymiseVerbTests {
+struct AnonymiseVerbTests {  // tier: long
     @Test
     func `an anonymous copy is whole or not there, and the rules of moult.json and of the command line apply`() throws {
         let moult = try StoreVerbTests.besideForumStore()

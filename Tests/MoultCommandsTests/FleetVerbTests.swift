@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("moult fleet")
-struct FleetVerbTests {
+struct FleetVerbTests {  // tier: long
     /// A tool beside a folder `s` of small stores of the forum's first version, with `seed.sqlite` as each of them was.
     private func besideFleet(_ count: Int, shards: Int = 1) throws -> Tool {
         let moult = try Tool.besideForumModel()

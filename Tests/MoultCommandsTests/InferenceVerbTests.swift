@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("What real models have, through every verb")
-struct InferenceVerbTests {
+struct InferenceVerbTests {  // tier: long
     private func edit(_ moult: Tool, _ versions: [String], _ change: (String) -> String) throws {
         for version in versions {
             let path = moult.folder.path + "/Forum.xcdatamodeld/\(version).xcdatamodel/contents"

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("moult plan, migrate, validate and resume")
-struct MigrationTests {
+struct MigrationTests {  // tier: long
     let model = ["--model", "Forum.xcdatamodeld"]
 
     @Test func `plan says each change and touches nothing; --sql shows statements`() throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `moult mirror`, as scripts use it.
-@Suite struct MirrorVerbTests {
+@Suite struct MirrorVerbTests {  // tier: long
     private func begun() throws -> Tool {
         let moult = try StoreVerbTests.besideForumStore()
         let start = try moult(

@@ -5,7 +5,7 @@ import Testing
 /// What a person has put into a store is printed and kept by the verbs that are asked for it, and by no other: neither on
 /// the streams, nor in any file that is no copy of the store.
 @Suite("No value of a row leaves the store unless it is asked for")
-struct PrivacyTests {
+struct PrivacyTests {  // tier: long
     @Test(arguments: [true, false])
     func `every verb, those that fail too, over texts, blobs, metadata, history and an app's own objects`(
         isFaulty: Bool

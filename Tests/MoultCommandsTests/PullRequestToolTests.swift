@@ -24,7 +24,7 @@ private enum PullRequestTools {
 
 /// The tools that read what Moult prints for a pull request: pre-commit, sarif-tools, and the official schema of SARIF.
 @Suite("Tools of pull requests", .enabled(if: PullRequestTools.areInstalled))
-struct PullRequestToolTests {
+struct PullRequestToolTests {  // tier: long
     /// The tool in a repository whose model is locked and committed.
     private func repository() throws -> Tool {
         var moult = try Tool.besideForumModel()

@@ -4,7 +4,7 @@ import Testing
 
 /// `moult fixture`, `moult checklist`, the GitHub Action and the hooks of pre-commit.
 @Suite("Verbs for a release")
-struct ReleaseVerbTests {
+struct ReleaseVerbTests {  // tier: long
     @Test
     func `a fixture of every locked version migrates; an existing one is kept; a seed gives the same rows`() throws {
         let moult = try Tool.besideForumModel()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("moult validate --rules and moult quarantine")
-struct RuleVerbTests {
+struct RuleVerbTests {  // tier: long
     /// A store of the forum's first version in which two threads have no forum and two forums are each other's parents.
     private static func besideBrokenStore() throws -> (Tool, String) {
         let moult = try StoreVerbTests.besideForumStore()

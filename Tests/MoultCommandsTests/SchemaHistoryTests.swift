@@ -4,7 +4,7 @@ import Testing
 
 /// `moult diff REV:PATH`, `moult changelog` and `moult schema bump`.
 @Suite("The history of a schema")
-struct SchemaHistoryTests {
+struct SchemaHistoryTests {  // tier: long
     private func committed() throws -> Tool {
         let moult = try Tool.besideForumModel()
         let made = try moult.shell(

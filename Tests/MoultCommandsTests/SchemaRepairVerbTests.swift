@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("moult repair of a store that lacks tables, columns and indexes")
-struct SchemaRepairVerbTests {
+struct SchemaRepairVerbTests {  // tier: long
     /// The newest version, whose users have a required reputation with the default 1.
     private func besideIncompleteStore() throws -> Tool {
         let moult = try Tool.besideForumModel()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("The model inside a store")
-struct StoreModelVerbTests {
+struct StoreModelVerbTests {  // tier: long
     /// The file of the version that `forum.sqlite` is of.
     private static let source = "Forum.xcdatamodeld/Forum.xcdatamodel"
 

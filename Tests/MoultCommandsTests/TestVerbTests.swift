@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite("moult test")
-struct TestVerbTests {
+struct TestVerbTests {  // tier: long
     private static func contents(_ folder: String) throws -> [String: Data] {
         try FileManager.default.contentsOfDirectory(atPath: folder).reduce(into: [:]) {
             $0[$1] = FileManager.default.contents(atPath: "\(folder)/\($1)") ?? Data()

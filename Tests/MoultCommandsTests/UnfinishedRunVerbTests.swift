@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("What verbs say of runs, and where they look for backups")
-struct UnfinishedRunVerbTests {
+struct UnfinishedRunVerbTests {  // tier: long
     private let model = ["--model", "Forum.xcdatamodeld"]
 
     @Test func `rollback finds the backup that a migration put elsewhere, and one made without a model`() throws {
@@ -21,9 +21,13 @@ struct UnfinishedRunVerbTests {
         // By the name of its version, whatever the backup itself is called.
         #expect(try moult.run(Tool.path, ["rollback", "forum.sqlite", "--to", "Forum"] + model).exit == 0)
         let list = try moult("backup", "list", "forum.sqlite", "--json").document["backups"]
-        let names = (list as? [[String: any Sendable]])?.compactMap { $0["version"] as? String } ?? []
-        #expect(names.allSatisfy { !$0.isEmpty }, "\(names)")
-        for name in names { #expect(try moult("rollback", "forum.sqlite", "--to", name).exit == 0) }
+        let backups = try #require(list as? [[String: any Sendable]])
+        let names = try backups.map { try #require($0["version"] as? String) }
+        #expect(names.sorted() == ["1.0", "3.0", "Forum", "Forum"])
+        for name in names {
+            #expect(try moult("rollback", "forum.sqlite", "--to", name).exit == 0)
+            #expect(try (SQLiteShell.run(store, ".dump") == before) == (name != "3.0"), "\(name)")
+        }
     }
 
     @Test func `rollback without a backup says so`() throws {

@@ -4,7 +4,7 @@ import MoultCommands
 import Testing
 
 @Suite("Usage of the command line")
-struct UsageTests {
+struct UsageTests {  // tier: long
     static let leaves = Verb.all.flatMap(\.leaves).map { $0.words.joined(separator: " ") }
 
     @Test func `help lists every verb, and a call without a verb is wrong usage that shows the same`() throws {

@@ -14,7 +14,9 @@ struct VerbWalkMatrixTests {
         let stores = CorpusStores.distinct
         var seen = 0
         // Where the tier has a bound, other stores each time.
-        for store in stores.shuffled() where Date().timeIntervalSince(begun) < Tier.matrix.seconds {
+        let seed = SeededGenerator.seedOfRun
+        var generator = SeededGenerator(seed: seed)
+        for store in stores.shuffled(using: &generator) where Date().timeIntervalSince(begun) < Tier.matrix.seconds {
             seen += 1
             let walk = try StoreWalk(store)
             for model in CorpusStores.models(of: store) {
@@ -23,7 +25,7 @@ struct VerbWalkMatrixTests {
                 problems += try walk.problems(model)
             }
         }
-        #expect(problems == [], "\(problems.joined(separator: "\n"))")
+        #expect(problems == [], "MOULT_SEED=\(seed)\n\(problems.joined(separator: "\n"))")
         print("WALKED: \(walked) times, \(withModel) with a model, \(withOwn) with the store's own")
         #expect(seen < stores.count || withModel > 30 && withOwn > 40)
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite struct ModelExpansionTests {
+@Suite struct ModelExpansionTests {  // tier: long
     @Test func `a class becomes a persistent, observable model`() {
         let expansion = MacroExpansion("@Model final class Note { var title: String\n init() { title = \"\" } }")
         #expect(expansion.diagnostics.isEmpty)

@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test func `an optional property is added`() throws {
-        #expect(try migrated().fetch(FetchDescriptor<HabitsV2.Habit>()).allSatisfy { $0.comment == nil })
+        #expect(try migrated().fetch(FetchDescriptor<HabitsV2.Habit>()).map(\.comment) == [nil, nil])
     }
 
     @Test func `a property with a default is added`() throws {

@@ -1,7 +1,7 @@
 import Testing
 
 /// The kinds of source that models stand in, each compiled as an app of that kind would be.
-@Suite struct LanguageTests {
+@Suite struct LanguageTests {  // tier: long
     private static let models = """
         @Model final class Note {
             var title: String
@@ -32,7 +32,7 @@ import Testing
             Self.models.replacing("KEYWORD", with: keyword), flags)
         #expect(check.errors.isEmpty)
         // A mutable versionIdentifier is the source's own, not the macro's.
-        #expect(check.warnings.allSatisfy { $0.contains("static property 'versionIdentifier'") })
+        #expect(check.warnings.filter { !$0.contains("static property 'versionIdentifier'") } == [])
     }
 
     @Test(arguments: ["5", "6"])

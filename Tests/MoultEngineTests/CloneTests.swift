@@ -9,7 +9,7 @@ import Testing
 @testable import MoultEngine
 
 /// Backups on a volume whose files can share their blocks.
-struct CloneTests {
+struct CloneTests {  // tier: long
     /// A store of about 20 MB on such a volume.
     private func store(on volume: SmallVolume, isWAL: Bool = false) throws -> String {
         let store = volume.path + "/Forum.sqlite"

@@ -10,8 +10,8 @@ import Testing
 
 /// Real stores with composite attributes go to a model whose composites have changed. The witness reads both with the
 /// model that each carries.
-@Suite("Migrating composite attributes", .enabled(if: Corpus.isAvailable))
-struct CompositeMigrationTests {
+@Suite("Migrating composite attributes", .enabled(if: Corpus.isWhole))
+struct CompositeMigrationTests {  // tier: long
     private static let stores = Corpus.stores.filter { $0.contains("MetaCocktails") }
 
     @Test(arguments: stores)

@@ -11,7 +11,7 @@ import Testing
 @testable import MoultEngine
 
 /// Every mapping model of the corpus: read, matched with the versions beside it, and run where it needs no policy.
-@Suite("The mapping models of the corpus") struct CorpusMappingTests {
+@Suite("The mapping models of the corpus") struct CorpusMappingTests {  // tier: long
     private struct Case {
         let file: MappingModelFile
         let versions: ModelVersions
@@ -41,7 +41,7 @@ import Testing
         path.dropFirst(Corpus.root?.path.count ?? 0).split(separator: "/").first
     }
 
-    @Test(.enabled(if: Corpus.isAvailable)) func `each fits its versions, and runs where it needs no policy`() throws {
+    @Test(.enabled(if: Corpus.isWhole)) func `each fits its versions, and runs where it needs no policy`() throws {
         var (fitting, run, values) = (0, 0, 0)
         for item in try Self.cases() {
             fitting += 1

@@ -112,10 +112,7 @@ struct EstimateMatrixTests {
     }
 
     private static func versions(_ models: [[EntityDescription]]) throws -> ModelVersions {
-        ModelVersions(
-            versions: try models.enumerated().map {
-                ModelVersion(names: ["\($0 + 1)"], model: try ManagedObjectModel(entities: $1))
-            })
+        try ModelVersions(of: models)
     }
 
     private static let score = AttributeDescription(

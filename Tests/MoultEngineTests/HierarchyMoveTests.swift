@@ -11,7 +11,7 @@ import Testing
 
 /// An entity that moves into a hierarchy that is there: its rows go to another table, under new keys. What must be true
 /// is asked by plain SQL, by names, which nobody changes.
-@Suite("Moving an entity into a hierarchy") struct HierarchyMoveTests {
+@Suite("Moving an entity into a hierarchy") struct HierarchyMoveTests {  // tier: long
     @Test
     func `values, links, order, files and history go along; the hierarchy's own objects stay as they are`() throws {
         let (folder, store) = try Self.makeStore()
@@ -204,51 +204,24 @@ import Testing
         }
     }
 
-    private static func one(_ name: String, _ entity: String, _ inverse: String? = nil) -> RelationshipDescription {
-        RelationshipDescription(name: name, destinationEntityName: entity, inverseName: inverse, maxCount: 1)
-    }
-
-    private static func many(_ name: String, _ entity: String, _ inverse: String, ordered: Bool = false)
-        -> RelationshipDescription
-    {
-        RelationshipDescription(
-            name: name, destinationEntityName: entity, inverseName: inverse, maxCount: 0, isOrdered: ordered)
-    }
-
-    private static let name = AttributeDescription(name: "name", type: .string)
-
-    private static func ape(in parent: String?) -> EntityDescription {
-        EntityDescription(
-            name: "Ape", superentityName: parent,
-            attributes: [
-                AttributeDescription(name: "mews", type: .string),
-                AttributeDescription(name: "photo", type: .binary, allowsExternalBinaryDataStorage: true),
-            ] + (parent == nil ? [name] : []),
-            relationships: [
-                one("keeper", "Person", "apes"), many("toys", "Toy", "owners"), one("collar", "Collar", "ape"),
-                many("rivals", parent ?? "Animal", "rival"),
-            ])
-    }
-
-    private static func others() -> [EntityDescription] {
-        [
-            EntityDescription(name: "Kitten", superentityName: "Ape"),
-            EntityDescription(
-                name: "Person", attributes: [name], relationships: [many("apes", "Ape", "keeper", ordered: true)]),
-            EntityDescription(name: "Toy", attributes: [name], relationships: [many("owners", "Ape", "toys")]),
-            EntityDescription(name: "Collar", attributes: [name], relationships: [one("ape", "Ape", "collar")]),
-        ]
-    }
+    private static let others = """
+        Kitten (Ape)
+        Person = name String, apes >> Ape.keeper ordered
+        Toy = name String, owners >> Ape.toys
+        Collar = name String, ape > Ape.collar
+        """
 
     private static func before() throws -> ModelVersion {
         ModelVersion(
             names: ["1"],
             model: try ManagedObjectModel(
-                entities: [
-                    EntityDescription(
-                        name: "Animal", attributes: [name], relationships: [one("rival", "Ape", "rivals")]),
-                    EntityDescription(name: "Dog", superentityName: "Animal"), ape(in: nil),
-                ] + others()))
+                """
+                Animal = name String, rival > Ape.rivals
+                Dog (Animal)
+                Ape = mews String, photo Binary external, name String, keeper > Person.apes, toys >> Toy.owners,
+                    collar > Collar.ape, rivals >> Animal.rival
+                \(others)
+                """))
     }
 
     /// The root of the hierarchy is called differently too, and comes after the entity that moves.
@@ -256,11 +229,12 @@ import Testing
         ModelVersion(
             names: ["2"],
             model: try ManagedObjectModel(
-                entities: [
-                    EntityDescription(
-                        name: "Beast", attributes: [name], relationships: [one("rival", "Ape", "rivals")],
-                        renamingIdentifier: "Animal"),
-                    EntityDescription(name: "Dog", superentityName: "Beast"), ape(in: "Beast"),
-                ] + others()))
+                """
+                Beast was=Animal = name String, rival > Ape.rivals
+                Dog (Beast)
+                Ape (Beast) = mews String, photo Binary external, keeper > Person.apes, toys >> Toy.owners,
+                    collar > Collar.ape, rivals >> Beast.rival
+                \(others)
+                """))
     }
 }

@@ -20,14 +20,10 @@ struct KeptObjectsTests {
         init(_ sql: String, to later: [EntityDescription]? = nil, history: Bool = false) throws {
             folder = try ScratchFolder()
             path = folder.path + "/Places.sqlite"
-            let models = [
+            versions = try ModelVersions(of: [
                 [KeptObjectsTests.place(), KeptObjectsTests.visit],
                 later ?? [KeptObjectsTests.place(["note"]), KeptObjectsTests.visit],
-            ]
-            versions = ModelVersions(
-                versions: try models.enumerated().map {
-                    ModelVersion(names: ["\($0 + 1)"], model: try ManagedObjectModel(entities: $1))
-                })
+            ])
             try StoreMaker(versions.versions[0], history: history).make(at: path)
             try shell(
                 """
@@ -205,11 +201,7 @@ struct KeptObjectsTests {
         }
         let folder = try ScratchFolder()
         let path = folder.path + "/Sums.sqlite"
-        let versions = ModelVersions(
-            versions: try [[], ["note"]].enumerated().map {
-                ModelVersion(
-                    names: ["\($0 + 1)"], model: try ManagedObjectModel(entities: [place($1), Self.visit]))
-            })
+        let versions = try ModelVersions(of: [[], ["note"]].map { [place($0), Self.visit] })
         try StoreMaker(versions.versions[0]).make(at: path)
         let trigger = """
             CREATE TRIGGER Z_DA_ZVISIT_Place_total_PARAMETER_INSERT AFTER INSERT ON ZVISIT FOR EACH ROW BEGIN UPDATE ZPLACE SET ZTOTAL = 1 WHERE Z_PK = NEW.ZPLACE; SELECT NSCoreDataDATriggerUpdatedAffectedObjectValue('ZPLACE', Z_ENT, Z_PK, 'total', ZTOTAL) FROM ZPLACE WHERE Z_PK = NEW.ZPLACE; END

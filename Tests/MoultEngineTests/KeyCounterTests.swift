@@ -6,7 +6,7 @@ import Testing
 @testable import MoultEngine
 
 /// `Z_PRIMARYKEY.Z_MAX` below a key that is taken is a fault of the store, which a migration repairs on its way.
-struct KeyCounterTests {
+struct KeyCounterTests {  // tier: long
     private static let low = """
         SELECT count(*) FROM Z_PRIMARYKEY WHERE Z_NAME = 'Item' AND Z_MAX <> (SELECT max(Z_PK) FROM ZITEM)
         """

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Kills a run at random moments; afterwards the store is the whole old one or the whole new one.
-struct KillTests {
+struct KillTests {  // tier: long
     @Test(arguments: ["migrate", "change", "infer"], [false, true])
     func `a killed run leaves the store whole and the next one finishes`(verb: String, isWAL: Bool) throws {
         try KillTrial(verb: verb, rows: 3_000, isWAL: isWAL).run()

@@ -20,15 +20,9 @@ struct LossRefusalTests {
     init() throws {
         folder = try ScratchFolder()
         store = folder.path + "/s.sqlite"
-        func entity(_ name: String, _ attributes: String...) -> EntityDescription {
-            EntityDescription(name: name, attributes: attributes.map { .init(name: $0, type: .string) })
-        }
-        versions = ModelVersions(
-            versions: try [
-                ("1", [entity("Note", "body"), entity("Draft", "text")]),
-                ("2", [entity("Note", "body", "place"), entity("Draft", "text")]),
-                ("3", [entity("Note", "body", "place")]),
-            ].map { ModelVersion(names: [$0], model: try ManagedObjectModel(entities: $1)) })
+        versions = try ModelVersions(
+            "Note = body String\nDraft = text String", "Note = body String, place String\nDraft = text String",
+            "Note = body String, place String")
         try StoreMaker(versions.versions[0]).make(at: store)
         try shell(
             """

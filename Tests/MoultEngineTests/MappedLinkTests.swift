@@ -10,7 +10,7 @@ import Testing
 
 /// An entity split in two, paths through relationships, and objects of one entity picked out of many, beside a slow
 /// obvious reference over what the independent witness reads before.
-@Suite("Links of mapping models") struct MappedLinkTests {
+@Suite("Links of mapping models") struct MappedLinkTests {  // tier: long
     private typealias Objects = [String: [Int: WitnessStore.Object]]
 
     @Test(arguments: UInt64(1)...4)
@@ -153,75 +153,33 @@ import Testing
     }
 
     private static func before() throws -> ModelVersion {
-        try version(
-            "1",
-            [
-                entity(
-                    "Person", ["name"],
-                    [
-                        one("address", "Address", "residents"), many("toys", "Toy", "owners"),
-                        many("pets", "Animal", "keeper"),
-                    ], age: "age"),
-                entity(
-                    "Address", ["city"],
-                    [
-                        many("residents", "Person", "address"),
-                        one("country", "Country", "addresses"),
-                    ]),
-                entity("Country", ["code"], [many("addresses", "Address", "country")]),
-                entity("Toy", ["label"], [many("owners", "Person", "toys")]),
-                EntityDescription(
-                    name: "Animal", isAbstract: true, attributes: [AttributeDescription(name: "name", type: .string)],
-                    relationships: [one("keeper", "Person", "pets")]),
-                EntityDescription(name: "Dog", superentityName: "Animal"),
-                EntityDescription(name: "Cat", superentityName: "Animal"),
-            ])
+        ModelVersion(
+            names: ["1"],
+            model: try ManagedObjectModel(
+                """
+                Person = name String, age Integer16, address > Address.residents, toys >> Toy.owners, pets >> Animal.keeper
+                Address = city String, residents >> Person.address, country > Country.addresses
+                Country = code String, addresses >> Address.country
+                Toy = label String, owners >> Person.toys
+                Animal abstract = name String, keeper > Person.pets
+                Dog (Animal)
+                Cat (Animal)
+                """))
     }
 
     private static func after() throws -> ModelVersion {
-        try version(
-            "2",
-            [
-                entity(
-                    "Person", ["name"],
-                    [
-                        one("profile", "Profile", "person"), one("country", "Country", "people"),
-                        many("toys", "Toy", "owners"), many("dogs", "Dog", "keeper"), many("cats", "Cat", "keepers"),
-                    ]),
-                EntityDescription(
-                    name: "Profile",
-                    attributes: [
-                        AttributeDescription(name: "age", type: .integer16),
-                        AttributeDescription(name: "city", type: .string),
-                        AttributeDescription(name: "kind", type: .integer32, isOptional: false),
-                    ], relationships: [one("person", "Person", "profile")]),
-                EntityDescription(name: "StarProfile", superentityName: "Profile"),
-                entity("Country", ["code"], [many("people", "Person", "country"), many("toys", "Toy", "countries")]),
-                entity("Toy", ["label"], [many("owners", "Person", "toys"), many("countries", "Country", "toys")]),
-                entity("Dog", ["name"], [one("keeper", "Person", "dogs")]),
-                entity("Cat", ["name"], [many("keepers", "Person", "cats")]),
-            ])
-    }
-
-    private static func version(_ name: String, _ entities: [EntityDescription]) throws -> ModelVersion {
-        ModelVersion(names: [name], model: try ManagedObjectModel(entities: entities))
-    }
-
-    private static func entity(
-        _ name: String, _ attributes: [String], _ relationships: [RelationshipDescription], age: String? = nil
-    ) -> EntityDescription {
-        let number = age.map { AttributeDescription(name: $0, type: .integer16) }
-        return EntityDescription(
-            name: name,
-            attributes: attributes.map { AttributeDescription(name: $0, type: .string) } + [number].compactMap { $0 },
-            relationships: relationships)
-    }
-
-    private static func one(_ name: String, _ entity: String, _ inverse: String) -> RelationshipDescription {
-        RelationshipDescription(name: name, destinationEntityName: entity, inverseName: inverse, maxCount: 1)
-    }
-
-    private static func many(_ name: String, _ entity: String, _ inverse: String) -> RelationshipDescription {
-        RelationshipDescription(name: name, destinationEntityName: entity, inverseName: inverse, maxCount: 0)
+        ModelVersion(
+            names: ["2"],
+            model: try ManagedObjectModel(
+                """
+                Person = name String, profile > Profile.person, country > Country.people, toys >> Toy.owners,
+                    dogs >> Dog.keeper, cats >> Cat.keepers
+                Profile = age Integer16, city String, kind Integer32 required, person > Person.profile
+                StarProfile (Profile)
+                Country = code String, people >> Person.country, toys >> Toy.countries
+                Toy = label String, owners >> Person.toys, countries >> Country.toys
+                Dog = name String, keeper > Person.dogs
+                Cat = name String, keepers >> Person.cats
+                """))
     }
 }

@@ -10,11 +10,11 @@ import Testing
 @testable import MoultEngine
 
 /// Migrations by mapping models, run as statements.
-@Suite("Migrating by mapping models") struct MappedMigrationTests {
+@Suite("Migrating by mapping models") struct MappedMigrationTests {  // tier: long
     /// The stores lie in the corpus as Core Data's own results of one another: the same UUID, the same records. Keys
     /// differ, for Core Data numbers the objects anew.
     @Test(
-        .enabled(if: Corpus.isAvailable),
+        .enabled(if: Corpus.isWhole),
         arguments: [("Moody 2", "Moody 3"), ("Moody 3", "Moody 4"), ("Moody 4", "Moody 5"), ("Moody 2", "Moody 5")])
     func `Moody's stores become what Core Data made of them, object for object`(from: String, to: String) throws {
         let folder = try ScratchFolder()
@@ -34,7 +34,7 @@ import Testing
         #expect(try SQLiteShell.run(store, "PRAGMA integrity_check") == "ok\n")
     }
 
-    @Test(.enabled(if: Corpus.isAvailable))
+    @Test(.enabled(if: Corpus.isWhole))
     func `a mapping that needs a policy is refused where the way leads over it`() throws {
         let folder = try ScratchFolder()
         let store = try copy("Moody 5", in: folder)

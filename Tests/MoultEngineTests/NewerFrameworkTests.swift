@@ -51,11 +51,7 @@ struct NewerFrameworkTests {
                     fetchIndexes: [
                         FetchIndexDescription(name: "byBody", elements: [.init(subject: .property("body"))])
                     ]),
-                EntityDescription(
-                    name: "Tag", attributes: [.init(name: "name", type: .string)],
-                    relationships: [
-                        .init(name: "notes", destinationEntityName: "Note", inverseName: "tags", maxCount: 0)
-                    ]),
+                EntityDescription("Tag = name String, notes >> Note.tags"),
             ]
         }
 

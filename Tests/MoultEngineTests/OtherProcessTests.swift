@@ -8,7 +8,7 @@ import Testing
 
 /// What happens to a second process that has the store open: it is named in a refusal, or it sees the new store; no
 /// write that SQLite acknowledged to it is lost.
-struct OtherProcessTests {
+struct OtherProcessTests {  // tier: long
     private let impatient = Migrator(options: MigrationOptions(patience: 100))
 
     /// A run whose script doubles every ZOPT, so that new rows can be told from old ones.

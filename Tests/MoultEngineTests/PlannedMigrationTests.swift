@@ -15,28 +15,20 @@ struct PlannedMigrationTests {
     // MARK: - A world of users and posts
 
     private static func versions(_ models: [EntityDescription]...) throws -> ModelVersions {
-        ModelVersions(
-            versions: try models.enumerated().map {
-                ModelVersion(names: ["\($0 + 1)"], model: try ManagedObjectModel(entities: $1))
-            })
+        try ModelVersions(of: models)
     }
 
     private static func user(_ attributes: [AttributeDescription] = []) -> EntityDescription {
-        EntityDescription(
-            name: "User", attributes: [.init(name: "name", type: .string)] + attributes,
-            relationships: [
-                .init(name: "posts", destinationEntityName: "Post", inverseName: "author", maxCount: 0)
-            ])
+        var user = EntityDescription("User = name String, posts >> Post.author")
+        user.attributes += attributes
+        return user
     }
 
     private static func post(_ attributes: [AttributeDescription] = [], renaming: String? = nil) -> EntityDescription {
-        EntityDescription(
-            name: "Post",
-            attributes: [
-                .init(name: renaming ?? "title", type: .string, renamingIdentifier: renaming.map { _ in "title" })
-            ]
-                + attributes,
-            relationships: [.init(name: "author", destinationEntityName: "User", inverseName: "posts")])
+        let title = renaming.map { "\($0) String was=title" } ?? "title String"
+        var post = EntityDescription("Post = \(title), author > User.posts")
+        post.attributes += attributes
+        return post
     }
 
     /// A store of the first version with three users; user 1 has posts 1 and 2, user 2 has post 3.
@@ -68,23 +60,6 @@ struct PlannedMigrationTests {
     }
 
     // MARK: - Tests
-
-    @Test func `a way of two passes is one run with one backup: what was derived on the way arrives`() throws {
-        let derived = AttributeDescription(
-            name: "count", type: .integer64, derivation: .init(expression: "posts.@count"))
-        let versions = try Self.versions(
-            [Self.user(), Self.post()], [Self.user([derived]), Self.post()],
-            [Self.user([.init(name: "count", type: .integer64)]), Self.post()])
-        let (folder, path) = try store(of: versions)
-        defer { withExtendedLifetime(folder) {} }
-        let prepared = try PreparedMigration(path, versions: versions)
-        #expect(prepared.plan.passes.count == 2)
-        _ = try Migrator().rehearse(#require(try prepared.migration()), on: path)
-        let outcome = try migrate(path, versions)
-        #expect(try SQLiteShell.run(path, "SELECT ZNAME, ZCOUNT FROM ZUSER ORDER BY Z_PK") == "Ann|2\nBob|1\nCid|0\n")
-        #expect(try SQLiteShell.run(path, "SELECT count(*) FROM sqlite_master WHERE type = 'trigger'") == "0\n")
-        #expect(try Migrator().backups(of: path).list().map(\.name) == [#require(outcome.backup).name])
-    }
 
     @Test func `in place a column is added and one renamed, and nothing else is written`() throws {
         let versions = try Self.versions(
@@ -150,63 +125,6 @@ struct PlannedMigrationTests {
         #expect(try [UInt8](hexadecimal: SQLiteShell.run(path, body)) == bytes)
         _ = try migrate(path, ModelVersions(versions: Array(versions.versions[1...2])))
         #expect(try [UInt8](hexadecimal: SQLiteShell.run(path, body)) == [1] + bytes)
-    }
-
-    @Test
-    func `history keeps its transactions: numbers, columns and removed entities as Core Data leaves them`() throws {
-        // `Admin` sorts before `User`, so every number moves by one; `Tag` leaves.
-        let tag = EntityDescription(name: "Tag", attributes: [.init(name: "word", type: .string)])
-        let admin = EntityDescription(name: "Admin", attributes: [.init(name: "level", type: .integer16)])
-        let versions = try Self.versions(
-            [Self.user([.init(name: "zip", type: .string)]), Self.post(), tag],
-            [
-                Self.user([.init(name: "age", type: .integer16), .init(name: "zip", type: .string)]), Self.post(),
-                admin,
-            ])
-        let (folder, path) = try store(of: versions, history: true)
-        defer { withExtendedLifetime(folder) {} }
-        // Numbers before: Post 1, Tag 2, User 3. Slots of a user before: name, zip, posts; after: age, name, zip, posts.
-        _ = try SQLiteShell.run(
-            path,
-            """
-            INSERT INTO ATRANSACTION (Z_PK, Z_ENT, Z_OPT, ZTIMESTAMP) VALUES (1, 16002, 1, 5.5);
-            INSERT INTO ACHANGE (Z_PK, Z_ENT, Z_OPT, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZTRANSACTIONID, ZCOLUMNS) VALUES
-                (1, 16001, 1, 0, 3, 1, 1, NULL), (2, 16001, 1, 1, 3, 1, 1, x'40'), (3, 16001, 1, 1, 3, 2, 1, x'A0'),
-                (4, 16001, 1, 1, 1, 1, 1, x'80'), (5, 16001, 1, 0, 2, 1, 1, NULL)
-            """)
-        _ = try migrate(path, versions)
-        // Numbers after: Admin 1, Post 2, User 3.
-        #expect(
-            try SQLiteShell.run(path, "SELECT Z_PK, ZENTITY, ZENTITYPK, hex(ZCOLUMNS) FROM ACHANGE ORDER BY 1")
-                == "1|3|1|\n2|3|1|20\n3|3|2|50\n4|2|1|80\n")
-        #expect(try SQLiteShell.run(path, "SELECT ZTIMESTAMP FROM ATRANSACTION") == "5.5\n")
-        #expect(
-            try SQLiteShell.run(path, "SELECT Z_ENT, Z_NAME FROM Z_PRIMARYKEY WHERE Z_ENT > 16000")
-                == "16001|CHANGE\n16002|TRANSACTION\n16003|TRANSACTIONSTRING\n")
-    }
-
-    @Test
-    func `what is not Core Data's stays: a table, an index, a view, a trigger, an entry of the metadata`() throws {
-        let versions = try Self.versions(
-            [Self.user(), Self.post()], [Self.user([.init(name: "age", type: .integer16)]), Self.post()])
-        let (folder, path) = try store(of: versions)
-        defer { withExtendedLifetime(folder) {} }
-        _ = try SQLiteShell.run(
-            path,
-            """
-            CREATE TABLE app_log (what TEXT); INSERT INTO app_log VALUES ('kept');
-            CREATE INDEX app_index ON ZPOST (ZTITLE); CREATE VIEW app_view AS SELECT ZNAME FROM ZUSER;
-            CREATE TRIGGER app_trigger AFTER INSERT ON ZUSER BEGIN INSERT INTO app_log VALUES (NEW.ZNAME); END
-            """)
-        _ = try migrate(path, versions)
-        #expect(
-            try SQLiteShell.run(path, "SELECT name FROM sqlite_master WHERE name LIKE 'app%' ORDER BY 1")
-                == "app_index\napp_log\napp_trigger\napp_view\n")
-        #expect(
-            try SQLiteShell.run(
-                path,
-                "INSERT INTO ZUSER (ZNAME) VALUES ('Dan'); SELECT what FROM app_log; SELECT count(*) FROM app_view")
-                == "kept\nDan\n4\n")
     }
 
     @Test

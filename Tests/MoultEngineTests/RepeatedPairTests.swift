@@ -19,20 +19,9 @@ struct RepeatedPairTests {
     init() throws {
         folder = try ScratchFolder()
         path = folder.path + "/Notes.sqlite"
-        versions = ModelVersions(
-            versions: try [[], ["more"]].enumerated().map { number, more in
-                let note = EntityDescription(
-                    name: "Note", attributes: (["title"] + more).map { .init(name: $0, type: .string) },
-                    relationships: [
-                        .init(name: "tags", destinationEntityName: "Tag", inverseName: "notes", maxCount: 0)
-                    ])
-                let tag = EntityDescription(
-                    name: "Tag", attributes: [.init(name: "name", type: .string)],
-                    relationships: [
-                        .init(name: "notes", destinationEntityName: "Note", inverseName: "tags", maxCount: 0)
-                    ])
-                return ModelVersion(names: ["\(number + 1)"], model: try ManagedObjectModel(entities: [note, tag]))
-            })
+        versions = try ModelVersions(
+            "Note = title String, tags >> Tag.notes\nTag = name String, notes >> Note.tags",
+            "Note = title String, more String, tags >> Tag.notes\nTag = name String, notes >> Note.tags")
         try StoreMaker(versions.versions[0]).make(at: path)
         _ = try shell(
             """

@@ -10,7 +10,7 @@ import Testing
 
 /// Columns that are declared with another type while their table stays. The reference is the same change with the table
 /// made anew, which reads every value under its old type; the sqlite3 shell compares them.
-@Suite("Columns of another type") struct RetypedColumnTests {
+@Suite("Columns of another type") struct RetypedColumnTests {  // tier: long
     /// A change of one attribute's type.
     struct Change: Sendable, CustomTestStringConvertible {
         let old, new: AttributeType

@@ -10,7 +10,7 @@ import Testing
 
 /// What a run tells of itself while it goes on.
 @Suite("The progress of a run")
-struct RunProgressTests {
+struct RunProgressTests {  // tier: long
     private final class Told: Sendable {
         private let list = Mutex<[MigrationProgress]>([])
 
@@ -124,10 +124,14 @@ struct RunProgressTests {
         #expect(unmade.withLock { $0 } == [])
         let made = try Set(Migrator().backups(of: store).list().map(\.name)).subtracting(before)
         let said = all.compactMap(\.message).filter { $0.hasPrefix("Made the backup ") }
-        #expect(kind.name == "backed up" || Set(said) == Set(made.map { "Made the backup \($0)" }))
-        // A way that stops at each version goes through the phases once for each.
+        // Who asks for a backup gets it as the result of the call.
+        let isBackup = kind.name == "backed up"
+        #expect(Set(said) == (isBackup ? [] : Set(made.map { "Made the backup \($0)" })))
+        #expect(!isBackup || made.count == 1)
+        // A way that stops at each version goes through the phases once for each pass.
         let phases = all.map { MigrationProgress.Phase.allCases.firstIndex(of: $0.phase) ?? 0 }
-        #expect(phases == phases.sorted() || kind.name == "three stages, a stop at each version")
+        let returns = zip(phases, phases.dropFirst()).count { $0 > $1 }
+        #expect((kind.name == "three stages, a stop at each version" ? 1...2 : 0...0).contains(returns), "\(phases)")
     }
 
     @Test func `a migration that died again and again is not begun once more by itself`() throws {

@@ -10,7 +10,7 @@ import Testing
 @testable import MoultEngine
 
 /// Several entity mappings from one entity and into one, with conditions, checked by plain SQL.
-@Suite("Splitting and merging entities") struct SplitAndMergeTests {
+@Suite("Splitting and merging entities") struct SplitAndMergeTests {  // tier: long
     @Test func `objects are split by conditions and merged with others, and links follow`() throws {
         let folder = try ScratchFolder()
         let store = try Self.makeStore(in: folder)
@@ -227,56 +227,31 @@ import Testing
         RelationshipDescription(name: name, destinationEntityName: entity, inverseName: inverse, maxCount: 1)
     }
 
-    private static func many(_ name: String, _ entity: String, _ inverse: String) -> RelationshipDescription {
-        RelationshipDescription(name: name, destinationEntityName: entity, inverseName: inverse, maxCount: 0)
-    }
-
     private static func before() throws -> ModelVersion {
         ModelVersion(
             names: ["1"],
-            model: try ManagedObjectModel(entities: [
-                EntityDescription(
-                    name: "Person",
-                    attributes: [
-                        AttributeDescription(name: "name", type: .string),
-                        AttributeDescription(name: "age", type: .integer16),
-                    ],
-                    relationships: [
-                        one("employer", "Company", "staff"), many("pets", "Pet", "owner"),
-                        many("friends", "Person", "friendOf"), many("friendOf", "Person", "friends"),
-                    ]),
-                EntityDescription(
-                    name: "Company", attributes: [AttributeDescription(name: "title", type: .string)],
-                    relationships: [many("staff", "Person", "employer")]),
-                EntityDescription(
-                    name: "Pet", attributes: [AttributeDescription(name: "species", type: .string)],
-                    relationships: [one("owner", "Person", "pets")]),
-            ]))
+            model: try ManagedObjectModel(
+                """
+                Person = name String, age Integer16, employer > Company.staff, pets >> Pet.owner,
+                    friends >> Person.friendOf, friendOf >> Person.friends
+                Company = title String, staff >> Person.employer
+                Pet = species String, owner > Person.pets
+                """))
     }
 
     private static func after() throws -> ModelVersion {
         ModelVersion(
             names: ["2"],
-            model: try ManagedObjectModel(entities: [
-                EntityDescription(
-                    name: "Party", isAbstract: true, attributes: [AttributeDescription(name: "name", type: .string)]),
-                EntityDescription(
-                    name: "Human", isAbstract: true, superentityName: "Party",
-                    attributes: [AttributeDescription(name: "tag", type: .string)],
-                    relationships: [
-                        one("employer", "Firm", "staff"), many("pets", "Pet", "owner"),
-                        many("friends", "Human", "friendOf"), many("friendOf", "Human", "friends"),
-                    ]),
-                EntityDescription(name: "Adult", superentityName: "Human"),
-                EntityDescription(
-                    name: "Child", superentityName: "Human", relationships: [one("shadow", "Shadow", "body")]),
-                EntityDescription(
-                    name: "Shadow", superentityName: "Human", relationships: [one("body", "Child", "shadow")]),
-                EntityDescription(
-                    name: "Firm", superentityName: "Party", relationships: [many("staff", "Human", "employer")]),
-                EntityDescription(
-                    name: "Pet", attributes: [AttributeDescription(name: "species", type: .string)],
-                    relationships: [one("owner", "Human", "pets")]),
-            ]))
+            model: try ManagedObjectModel(
+                """
+                Party abstract = name String
+                Human (Party) abstract = tag String, employer > Firm.staff, pets >> Pet.owner,
+                    friends >> Human.friendOf, friendOf >> Human.friends
+                Adult (Human)
+                Child (Human) = shadow > Shadow.body
+                Shadow (Human) = body > Child.shadow
+                Firm (Party) = staff >> Human.employer
+                Pet = species String, owner > Human.pets
+                """))
     }
 }

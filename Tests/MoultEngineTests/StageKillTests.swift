@@ -7,7 +7,7 @@ import Testing
 
 /// Kills a migration of three stages with code between them at random moments; afterwards every aircraft
 /// has its data, whatever the version, and the next run finishes.
-struct StageKillTests {
+struct StageKillTests {  // tier: long
     @Test(arguments: ["stages", "stops"])
     func `a killed decomposition loses nothing and the next run finishes it`(verb: String) throws {
         try StageKillTrial(verb: verb, count: 120).run(kills: 3)

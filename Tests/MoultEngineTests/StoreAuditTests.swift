@@ -9,8 +9,8 @@ import Testing
 @testable import MoultEngine
 
 /// Faults made with the sqlite3 shell are found, and real stores have none.
-@Suite("Auditing a store", .enabled(if: Corpus.isAvailable))
-struct StoreAuditTests {
+@Suite("Auditing a store", .enabled(if: Corpus.isWhole))
+struct StoreAuditTests {  // tier: long
     @Test func `real stores are sound`() throws {
         var audited = 0
         for store in Corpus.stores {

@@ -10,19 +10,11 @@ import Testing
 @testable import MoultEngine
 
 /// The way that each table takes to the next version, and what the sqlite3 shell says of the store afterwards.
-@Suite("Ways of tables") struct TableWayTests {
-    private static let note = EntityDescription(
-        name: "Note",
-        attributes: [
-            .init(name: "title", type: .string, isIndexed: true), .init(name: "size", type: .integer16),
-            .init(name: "rate", type: .double), .init(name: "text", type: .string),
-        ])
+@Suite("Ways of tables") struct TableWayTests {  // tier: long
+    private static let note = EntityDescription("Note = title String indexed, size Integer16, rate Double, text String")
 
     private static func versions(_ models: [[EntityDescription]]) throws -> ModelVersions {
-        ModelVersions(
-            versions: try models.enumerated().map {
-                ModelVersion(names: ["\($0 + 1)"], model: try ManagedObjectModel(entities: $1))
-            })
+        try ModelVersions(of: models)
     }
 
     private static func notes(_ change: (inout EntityDescription) -> Void) throws -> ModelVersions {
@@ -128,10 +120,8 @@ import Testing
 
     @Test func `what one entity of a hierarchy gets does not write the rows of another`() throws {
         let animal = EntityDescription(name: "Animal", attributes: [.init(name: "name", type: .string)])
-        var cat = EntityDescription(
-            name: "Cat", superentityName: "Animal", attributes: [.init(name: "lives", type: .integer16)])
-        let dog = EntityDescription(
-            name: "Dog", superentityName: "Animal", attributes: [.init(name: "tail", type: .double)])
+        var cat = EntityDescription("Cat (Animal) = lives Integer16")
+        let dog = EntityDescription("Dog (Animal) = tail Double")
         let before = [animal, cat, dog]
         cat.attributes.append(.init(name: "purr", type: .string))
         let versions = try Self.versions([before, [animal, cat, dog]])
@@ -165,7 +155,7 @@ import Testing
         let store = try DeferredStore(Self.versions([entities]).versions[0], rows: 0)
         let reason = "because SQLite would read every table and index 1,000 times to alter them one by one."
         let ways = try ways(store, Self.versions([entities, changed]))
-        #expect(ways.allSatisfy { $0.hasSuffix(reason) }, "\(ways.prefix(2))")
+        #expect(ways.count == 200 && ways.allSatisfy { $0.hasSuffix(reason) }, "\(ways.prefix(2))")
     }
 
     @Test(
@@ -200,9 +190,7 @@ import Testing
             [Self.note, EntityDescription(name: "Word", attributes: [.init(name: "text", type: .string)])],
             [
                 Self.note,
-                EntityDescription(
-                    name: "Word",
-                    attributes: [.init(name: "text", type: .string), .init(name: "mark", type: .string)]),
+                EntityDescription("Word = text String, mark String"),
             ],
         ])
         let store = try DeferredStore(versions.versions[0])

@@ -12,23 +12,15 @@ import Testing
 /// sqlite3 shell writes them, and says what is there afterwards.
 struct UnusualStoreTests {
     private static func versions(converting: Bool = true) throws -> ModelVersions {
-        func item(_ type: AttributeType, _ more: [AttributeDescription]) -> EntityDescription {
-            EntityDescription(
-                name: "Item",
-                attributes: [.init(name: "title", type: .string), .init(name: "n", type: type)] + more,
-                relationships: [.init(name: "owner", destinationEntityName: "Owner", inverseName: "items")])
-        }
-        let owner = EntityDescription(
-            name: "Owner", attributes: [.init(name: "name", type: .string)],
-            relationships: [.init(name: "items", destinationEntityName: "Item", inverseName: "owner", maxCount: 0)])
-        let models = [
-            [item(.integer32, []), owner],
-            [item(converting ? .double : .integer32, [.init(name: "extra", type: .string)]), owner],
-        ]
-        return ModelVersions(
-            versions: try models.enumerated().map {
-                ModelVersion(names: ["\($0 + 1)"], model: try ManagedObjectModel(entities: $1))
-            })
+        try ModelVersions(
+            """
+            Item = title String, n Integer32, owner > Owner.items
+            Owner = name String, items >> Item.owner
+            """,
+            """
+            Item = title String, n \(converting ? "Double" : "Integer32"), extra String, owner > Owner.items
+            Owner = name String, items >> Item.owner
+            """)
     }
 
     private static func store(_ versions: ModelVersions, _ sql: String) throws -> DeferredStore {

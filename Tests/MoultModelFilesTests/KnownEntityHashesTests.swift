@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A hash that is taken from another version is the one that the model alone gives.
-struct KnownEntityHashesTests {
+struct KnownEntityHashesTests {  // tier: long
     @Test(.enabled(if: Corpus.isAvailable)) func `every model of the corpus has the same hashes among all others`()
         throws
     {

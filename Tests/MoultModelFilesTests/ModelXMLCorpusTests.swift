@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Every XML model of the corpus, as Xcode wrote it.
-@Suite(.enabled(if: Corpus.isAvailable)) struct ModelXMLCorpusTests {
+@Suite(.enabled(if: Corpus.isWhole)) struct ModelXMLCorpusTests {  // tier: long
     @Test func `every model reads without a finding`() throws {
         let models = try CorpusSources.all.get()
         for source in models { #expect(source.findings.isEmpty, "\(source.findings)") }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Random models through every form, and compiled models compared object for object.
-@Suite struct RandomModelFormTests {
+@Suite struct RandomModelFormTests {  // tier: long
     private static let seeds = UInt64(1)...(Tier.matrix.isAsked ? 2000 : 40)
 
     private func model(_ seed: UInt64) throws -> ManagedObjectModel {

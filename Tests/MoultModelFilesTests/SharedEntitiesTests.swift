@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A file whose entities other files have too gives what it gives alone: the same model, findings, errors and lines.
-struct SharedEntitiesTests {
+struct SharedEntitiesTests {  // tier: long
     /// What reading comes to, as text that can be compared.
     private enum Outcome: Equatable {
         case model(ManagedObjectModel, [Finding])
@@ -30,7 +30,7 @@ struct SharedEntitiesTests {
         #expect(alone == among, comment)
     }
 
-    @Test(.enabled(if: Corpus.isAvailable)) func `every model of the corpus is the same among all others`() throws {
+    @Test(.enabled(if: Corpus.isWhole)) func `every model of the corpus is the same among all others`() throws {
         let shared = SharedEntities()
         let paths = Corpus.paths { $0.hasSuffix(".xcdatamodel/contents") }
         for path in paths {

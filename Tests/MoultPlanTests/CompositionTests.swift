@@ -4,7 +4,7 @@ import Testing
 
 @testable import MoultPlan
 
-@Suite struct CompositionTests {
+@Suite struct CompositionTests {  // tier: long
     /// `MOULT_CASES` asks for more.
     private static let count = ProcessInfo.processInfo.environment["MOULT_CASES"].flatMap(Int.init) ?? 150
 

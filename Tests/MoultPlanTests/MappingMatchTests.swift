@@ -15,7 +15,7 @@ struct MappingMatchTests {
     }
 
     @Test(
-        .enabled(if: Corpus.isAvailable),
+        .enabled(if: Corpus.isWhole),
         arguments: [
             ("/Moody 2-Moody 3.xcmappingmodel", "/Migrations/Moody.xcdatamodeld", "Moody 2 Moody 3"),
             ("/Moody 3-Moody 4.xcmappingmodel", "/Migrations/Moody.xcdatamodeld", "Moody 3 Moody 4"),
@@ -89,23 +89,17 @@ struct MappingMatchTests {
     }
 
     @Test func `what a mapping leaves out or says wrongly is found`() throws {
-        let old = try ManagedObjectModel(entities: [
-            EntityDescription(
-                name: "Boat",
-                attributes: [.init(name: "name", type: .string), .init(name: "length", type: .integer16)]),
-            EntityDescription(name: "Raft"),
-        ])
-        let new = try ManagedObjectModel(entities: [
-            EntityDescription(
-                name: "Boat",
-                attributes: [
-                    .init(name: "name", type: .string, isOptional: false),
-                    .init(name: "colour", type: .string, isOptional: false),
-                    .init(name: "length", type: .string), .init(name: "note", type: .string),
-                    .init(name: "kind", type: .integer16, isOptional: false, defaultValue: .integer(3)),
-                ]),
-            EntityDescription(name: "Port"), EntityDescription(name: "Vessel", isAbstract: true),
-        ])
+        let old = try ManagedObjectModel(
+            """
+            Boat = name String, length Integer16
+            Raft
+            """)
+        let new = try ManagedObjectModel(
+            """
+            Boat = name String required, colour String required, length String, note String, kind Integer16 required =3
+            Port
+            Vessel abstract
+            """)
         var boat = EntityMapping(from: "Boat", to: "Boat")
         boat.attributeMappings = [
             try PropertyMapping("name", "$source.name"), try PropertyMapping("length", "$source.length"),

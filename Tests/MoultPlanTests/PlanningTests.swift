@@ -15,6 +15,16 @@ import Testing
             ], currentName: "V4")
     }
 
+    /// The mapping of the first pass.
+    private func mapping(of plan: MigrationPlan) throws -> ResolvedMapping {
+        guard case .mapping(let mapping) = try #require(plan.passes.first).work else {
+            throw NotAMapping(plan: plan.edges.map(\.sentences))
+        }
+        return mapping
+    }
+
+    private struct NotAMapping: Error { let plan: [[String]] }
+
     private let drop = Answer(from: "V2", to: "V3", entity: "A", property: "n", is: .drop)
 
     @Test func `a plan walks every version and runs once`() throws {
@@ -59,7 +69,7 @@ import Testing
         #expect(try VersionStatus(of: hashes[3], in: all) == .current(version: "V4"))
         #expect(try VersionStatus(of: hashes[1], in: all) == .behind(version: "V2", by: 2, target: "V4"))
         #expect(try VersionStatus(of: hashes[3], in: all, target: "V2") == .ahead(version: "V4", by: 2, target: "V2"))
-        guard let b = hashes[3].entities["B"], let a = hashes[0].entities["A"] else { return }
+        let (a, b) = try (#require(hashes[0].entities["A"]), #require(hashes[3].entities["B"]))
         let store = VersionHashes(read: ["A": a, "B": b, "C": [0]])
         guard case .unknown(let nearest?) = try VersionStatus(of: store, in: all) else {
             Issue.record("not unknown")
@@ -110,8 +120,7 @@ import Testing
         let expected: [AttributeSource] = [.attribute("n", ifNil: .integer(9)), .constant(.integer(9))]
         for (answer, source) in zip(path.questions.first?.answers ?? [], expected) {
             let plan = try MigrationPlan(all, from: "V1", answers: Answers([answer]))
-            guard case .mapping(let mapping)? = plan.passes.first?.work else { continue }
-            #expect(mapping.mapping(toEntity: "A")?.attributes["n"] == source)
+            #expect(try mapping(of: plan).mapping(toEntity: "A")?.attributes["n"] == source)
         }
         // From V2 on there is nothing to keep.
         #expect(try MigrationPlan(all, from: "V2").passes.count == 1)
@@ -125,7 +134,7 @@ import Testing
         let keep = Answer(from: "V1", to: "V3", entity: "B", is: .keep)
         #expect(try MigrationPath(all, from: 0, to: 2).questions.map(\.place) == ["B"])
         let plan = try MigrationPlan(all, from: "V1", answers: Answers([keep]))
-        guard case .mapping(let mapping)? = plan.passes.first?.work else { return }
+        let mapping = try mapping(of: plan)
         #expect(
             mapping.mapping(toEntity: "B")
                 == ResolvedEntityMapping(

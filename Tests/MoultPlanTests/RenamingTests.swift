@@ -65,7 +65,10 @@ import Testing
             try version("V4", entity("A", [attribute("primary", was: "color"), attribute("age", .integer16)])),
         ])
         let plan = try MigrationPlan(all, from: "V3", to: "V4")
-        guard case .inferred(let mapping) = plan.edges[0].means else { return }
+        guard case .inferred(let mapping) = plan.edges[0].means else {
+            Issue.record("not inferred: \(plan.edges[0].sentences)")
+            return
+        }
         #expect(mapping.mapping(toEntity: "A")?.attributes["primary"] == .attribute("paint", ifNil: nil))
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 /// A source and what Apple's compiler made of it are two files of one model: their stores have the same tables and
 /// indexes, no statement more and none less.
-@Suite(.enabled(if: Corpus.isAvailable)) struct CompiledLayoutTests {
+@Suite(.enabled(if: Corpus.isWhole)) struct CompiledLayoutTests {  // tier: long
     private struct File {
         let path: String
         let model: ManagedObjectModel
@@ -28,6 +28,7 @@ import Testing
 
     private func files(_ suffix: String) throws -> [File] {
         Corpus.paths { $0.hasSuffix(suffix) && !$0.contains("woocommerce") }.compactMap { path in
+            // Some are no models; how many were compared is counted.
             guard let version = try? Corpus.versions(path).versions.first else { return nil }
             return File(path: path, model: version.model, hashes: version.hashes)
         }

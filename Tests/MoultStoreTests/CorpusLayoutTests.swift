@@ -10,8 +10,8 @@ import Testing
 
 /// The tables, indexes and entity numbers of real stores are the witness: the layout of the model that a store carries,
 /// or that a file with its hashes holds, must give them back, text for text.
-@Suite("The layout of real stores", .enabled(if: Corpus.isAvailable))
-struct CorpusLayoutTests {
+@Suite("The layout of real stores", .enabled(if: Corpus.isWhole))
+struct CorpusLayoutTests {  // tier: long
     @Test func `generated tables, indexes, triggers and entity numbers equal the store's own`() throws {
         let models = try CorpusModels()
         var cached = Comparison()

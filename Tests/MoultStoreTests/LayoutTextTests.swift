@@ -2,6 +2,7 @@ import MoultBasics
 import MoultModel
 import MoultModelFiles
 import MoultSQLite
+import TestSupport
 import Testing
 
 @testable import MoultStore
@@ -17,6 +18,10 @@ struct LayoutTextTests {
             isOrdered: ordered)
     }
 
+    private func statements(_ text: String, framework: Int = 1526, history: Bool = false) throws -> [String] {
+        try statements(ManagedObjectModel(text).entities, framework: framework, history: history)
+    }
+
     private func statements(_ entities: [EntityDescription], framework: Int = 1526, history: Bool = false) throws
         -> [String]
     {
@@ -25,11 +30,11 @@ struct LayoutTextTests {
     }
 
     @Test func `an ordered many-to-many keeps the place of each list beside the pair`() throws {
-        let made = try statements([
-            EntityDescription(name: "Attachment", relationships: [relationship("messages", "Message", "attachments")]),
-            EntityDescription(
-                name: "Message", relationships: [relationship("attachments", "Attachment", "messages", ordered: true)]),
-        ])
+        let made = try statements(
+            """
+            Attachment = messages >> Message.attachments
+            Message = attachments >> Attachment.messages ordered
+            """)
         #expect(
             made.contains(
                 "CREATE TABLE Z_1MESSAGES ( Z_1ATTACHMENTS INTEGER, Z_2MESSAGES INTEGER, Z_FOK_1ATTACHMENTS INTEGER, "
@@ -39,9 +44,7 @@ struct LayoutTextTests {
     }
 
     @Test func `a many-to-many that is its own inverse has a column REFLEXIVE`() throws {
-        let made = try statements([
-            EntityDescription(name: "Person", relationships: [relationship("friends", "Person", "friends")])
-        ])
+        let made = try statements("Person = friends >> Person.friends")
         #expect(
             made.contains(
                 "CREATE TABLE Z_1FRIENDS ( Z_1FRIENDS INTEGER, REFLEXIVE INTEGER, PRIMARY KEY (Z_1FRIENDS, REFLEXIVE) )"
@@ -50,47 +53,43 @@ struct LayoutTextTests {
     }
 
     @Test func `the smallest name below an entity decides which side owns a join table`() throws {
-        let made = try statements([
-            EntityDescription(name: "GenericAlbum", relationships: [relationship("lists", "AlbumList", "albums")]),
-            EntityDescription(name: "Album", superentityName: "GenericAlbum"),
-            EntityDescription(name: "AlbumList", relationships: [relationship("albums", "GenericAlbum", "lists")]),
-        ])
+        let made = try statements(
+            """
+            GenericAlbum = lists >> AlbumList.albums
+            Album (GenericAlbum)
+            AlbumList = albums >> GenericAlbum.lists
+            """)
         #expect(made.contains { $0.hasPrefix("CREATE TABLE Z_2LISTS ( Z_2ALBUMS INTEGER, Z_1LISTS INTEGER") })
     }
 
     @Test func `two join columns of one entity do not clash`() throws {
-        let made = try statements([
-            EntityDescription(name: "Chat", relationships: [relationship("users", "User", "chats")]),
-            EntityDescription(name: "SystemMessage", relationships: [relationship("users", "User", "systemMessages")]),
-            EntityDescription(
-                name: "User",
-                relationships: [
-                    relationship("chats", "Chat", "users"), relationship("systemMessages", "SystemMessage", "users"),
-                ]),
-        ])
+        let made = try statements(
+            """
+            Chat = users >> User.chats
+            SystemMessage = users >> User.systemMessages
+            User = chats >> Chat.users, systemMessages >> SystemMessage.users
+            """)
         #expect(made.contains { $0.contains("Z_1USERS ( Z_1CHATS INTEGER, Z_3USERS INTEGER") })
         #expect(made.contains { $0.contains("Z_2USERS ( Z_2SYSTEMMESSAGES INTEGER, Z_3USERS1 INTEGER") })
     }
 
     @Test
     func `a clash of names inside one table gives suffixes entity by entity, not in the order of the columns`() throws {
-        let made = try statements([
-            EntityDescription(name: "Setting", isAbstract: true),
-            EntityDescription(
-                name: "FloatSetting", superentityName: "Setting",
-                attributes: [AttributeDescription(name: "value", type: .double)]),
-            EntityDescription(
-                name: "IntSetting", superentityName: "Setting",
-                attributes: [AttributeDescription(name: "value", type: .integer64)]),
-        ])
+        let made = try statements(
+            """
+            Setting abstract
+            FloatSetting (Setting) = value Double
+            IntSetting (Setting) = value Integer64
+            """)
         #expect(made.first?.hasSuffix("Z_OPT INTEGER, ZVALUE1 INTEGER, ZVALUE FLOAT )") == true)
     }
 
     @Test func `an inverse-less ordered to-many keeps key and place in the destination's table`() throws {
-        let made = try statements([
-            EntityDescription(name: "List", relationships: [relationship("items", "Word", nil, ordered: true)]),
-            EntityDescription(name: "Word", attributes: [AttributeDescription(name: "text", type: .string)]),
-        ])
+        let made = try statements(
+            """
+            List = items >> Word ordered
+            Word = text String
+            """)
         #expect(
             made.contains(
                 "CREATE TABLE ZWORD ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, Z1ITEMS INTEGER, "
@@ -113,14 +112,9 @@ struct LayoutTextTests {
             elements: [
                 subject, .init(subject: .expression("self"), isAscending: false), .init(subject: .expression("entity")),
             ])
-        let made = try statements([
-            EntityDescription(
-                name: "Asset",
-                attributes: [
-                    AttributeDescription(name: "state", type: .integer16),
-                    AttributeDescription(name: "type", type: .integer16),
-                ], fetchIndexes: indexes + [byObject])
-        ])
+        var asset = EntityDescription("Asset = state Integer16, type Integer16")
+        asset.fetchIndexes = indexes + [byObject]
+        let made = try statements([asset])
         for (position, predicate) in predicates.enumerated() {
             #expect(
                 made.contains(
@@ -224,15 +218,7 @@ struct LayoutTextTests {
 
     @Test func `a derivation whose trigger is not known gets none, and a finding`() throws {
         let layout = try StoreLayout(
-            model: ManagedObjectModel(entities: [
-                EntityDescription(
-                    name: "Note",
-                    attributes: [
-                        AttributeDescription(name: "title", type: .string),
-                        AttributeDescription(
-                            name: "plain", type: .string, derivation: .init(expression: "canonical:(title)")),
-                    ])
-            ]))
+            model: ManagedObjectModel("Note = title String, plain String derived=canonical:(title)"))
         #expect(layout.triggers.isEmpty)
         #expect(layout.findings.map(\.place) == ["Note.plain"])
         #expect(layout.tables.first?.columns.last?.name == "ZTITLE")
@@ -240,12 +226,7 @@ struct LayoutTextTests {
 
     @Test func `frameworks before 865 write uniqueness into the table`() throws {
         let entity = EntityDescription(
-            name: "Country",
-            attributes: [
-                AttributeDescription(name: "code", type: .integer16),
-                AttributeDescription(name: "dummy", type: .integer16),
-                AttributeDescription(name: "name", type: .string),
-            ], uniquenessConstraints: [["name"], ["code", "dummy"]])
+            "Country unique=name unique=code+dummy = code Integer16, dummy Integer16, name String")
         #expect(
             try statements([entity], framework: 851).first
                 == "CREATE TABLE ZCOUNTRY ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZCODE INTEGER, ZDUMMY INTEGER, "

@@ -1,3 +1,4 @@
+import MoultBasics
 import MoultModel
 import MoultModelFiles
 import MoultPlan
@@ -9,17 +10,21 @@ import Testing
 
 /// A migrated store must have the catalogue of a fresh store of the target, whatever it came from.
 @Suite("The schema after lowering", .enabled(if: Corpus.isAvailable))
-struct LoweringSchemaTests {
+struct LoweringSchemaTests {  // tier: long
     @Test func `every inferable pair of every corpus model ends with a fresh store's catalogue`() throws {
         var checked = 0
         var refused = 0
         for bundle in Corpus.paths(where: { $0.hasSuffix(".xcdatamodeld") && !$0.contains("WooCommerce") })
         where Tier.matrix.isAsked || !bundle.contains("@") {
+            // Four bundles of the corpus are kept without their versions.
             guard let versions = try? Corpus.versions(bundle).versions, versions.count > 1 else { continue }
             for older in versions.indices {
                 // Neighbours in the quick tests, every pair in the matrix tier.
                 for newer in versions.indices where Tier.matrix.isAsked ? newer > older : newer == older + 1 {
-                    guard let mapping = try? ResolvedMapping(inferring: versions[older], to: versions[newer]) else {
+                    let mapping: ResolvedMapping
+                    do {
+                        mapping = try ResolvedMapping(inferring: versions[older], to: versions[newer])
+                    } catch let error where [MigrationError.Code.cannotInfer, .question].contains(error.code) {
                         refused += 1
                         continue
                     }
@@ -30,7 +35,7 @@ struct LoweringSchemaTests {
             }
         }
         print("pairs migrated: \(checked), not inferable without answers: \(refused)")
-        #expect(checked > (Tier.matrix.isAsked ? 100 : 10))
+        #expect(checked > (Corpus.isSmall ? 4 : Tier.matrix.isAsked ? 100 : 10) && refused < checked)
     }
 
     private func check(_ mapping: ResolvedMapping, from: ModelVersion, to: ModelVersion, framework: Int) throws {

@@ -1,4 +1,5 @@
 import MoultModel
+import TestSupport
 import Testing
 
 @testable import MoultStore
@@ -7,43 +8,15 @@ import Testing
 struct StoreLayoutTests {
     /// A book, its pages, its author who is a writer; the shape of a public sample model.
     static func library() throws -> ManagedObjectModel {
-        try ManagedObjectModel(entities: [
-            EntityDescription(
-                name: "Book",
-                attributes: [
-                    AttributeDescription(
-                        name: "pagesCount", type: .integer64, derivation: .init(expression: "pages.@count")),
-                    AttributeDescription(name: "title", type: .string),
-                    AttributeDescription(name: "price", type: .decimal),
-                    AttributeDescription(name: "publishedAt", type: .date),
-                    AttributeDescription(name: "uniqueID", type: .uuid),
-                    AttributeDescription(name: "cover", type: .transformable),
-                ],
-                relationships: [
-                    RelationshipDescription(name: "author", destinationEntityName: "Author", inverseName: "books"),
-                    RelationshipDescription(
-                        name: "pages", destinationEntityName: "Page", inverseName: "book", maxCount: 0),
-                ],
-                uniquenessConstraints: [["uniqueID"]]),
-            EntityDescription(
-                name: "GraphicNovel", superentityName: "Book",
-                attributes: [AttributeDescription(name: "isBlackAndWhite", type: .boolean)]),
-            EntityDescription(
-                name: "Page",
-                attributes: [AttributeDescription(name: "number", type: .integer32)],
-                relationships: [
-                    RelationshipDescription(name: "book", destinationEntityName: "Book", inverseName: "pages")
-                ]),
-            EntityDescription(
-                name: "Writer", isAbstract: true, attributes: [AttributeDescription(name: "age", type: .integer16)]),
-            EntityDescription(
-                name: "Author", superentityName: "Writer",
-                attributes: [AttributeDescription(name: "alias", type: .string)],
-                relationships: [
-                    RelationshipDescription(
-                        name: "books", destinationEntityName: "Book", inverseName: "author", maxCount: 0)
-                ]),
-        ])
+        try ManagedObjectModel(
+            """
+            Book unique=uniqueID = pagesCount Integer64 derived=pages.@count, title String, price Decimal,
+                publishedAt Date, uniqueID UUID, cover Transformable, author > Author.books, pages >> Page.book
+            GraphicNovel (Book) = isBlackAndWhite Boolean
+            Page = number Integer32, book > Book.pages
+            Writer abstract = age Integer16
+            Author (Writer) = alias String, books >> Book.author
+            """)
     }
 
     @Test func `columns stand in Core Data's groups and order`() throws {

@@ -37,7 +37,7 @@ struct WideTableTests {
 }
 
 /// Long lists in SQL that SQLite takes and that mean what short ones do.
-struct LongListTests {
+struct LongListTests {  // tier: long
     private func value(_ sql: SQLText) throws -> Int64? {
         let connection = try Connection(":memory:", mode: .create)
         defer { connection.close() }

@@ -7,7 +7,7 @@ import Testing
 @testable import MoultTesting
 
 /// The program that tries every kind of migration with every kind of fault.
-struct CampaignTests {
+struct CampaignTests {  // tier: long
     private let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appendingPathComponent("moult-faults").path
 

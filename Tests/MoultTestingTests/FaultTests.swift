@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Every kind of migration meets faults; old or new, and the next run finishes. `moult-faults` tries them all.
-struct FaultTests {
+struct FaultTests {  // tier: long
     static let cases = (try? FaultCases.all) ?? []
     static let kinds = Fault.Kind.allCases.filter { !$0.isOfMemory }
 

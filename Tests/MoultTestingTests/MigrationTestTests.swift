@@ -9,7 +9,7 @@ import Testing
 @testable import MoultTesting
 
 /// The test kit as a user's own tests call it.
-struct MigrationTestTests {
+struct MigrationTestTests {  // tier: long
     /// The app's models, two versions of them, and the code of its migration.
     private static func registry() -> MigrationRegistry { MigrationRegistry(models: { try KillableVersions.make() }) }
 

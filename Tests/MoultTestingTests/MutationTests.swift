@@ -11,7 +11,7 @@ import Testing
 @testable import MoultTesting
 
 /// Each guarantee broken on purpose: the harness must see it.
-struct MutationTests {
+struct MutationTests {  // tier: long
     private static func ground(_ faultCase: FaultCase) throws -> (folder: ScratchFolder, ground: FaultGround) {
         let folder = try ScratchFolder()
         return (folder, try FaultGround(faultCase, in: POSIXSystem().resolve(folder.path)))

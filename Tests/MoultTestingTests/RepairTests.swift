@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// What the trials have found, each with the moments where it was.
-struct RepairTests {
+struct RepairTests {  // tier: long
     private static func ground(_ words: String) throws -> (folder: ScratchFolder, ground: FaultGround) {
         let folder = try ScratchFolder()
         let faultCase = try #require(try FaultCases.all.first { $0.name.contains(words) })

@@ -9,7 +9,7 @@ import Testing
 
 /// Verbs that replace a store where no sound one is, or make new files, at some calls of theirs, more of them in the
 /// tier; `moult-faults` tries every call.
-struct RestoreDeathTests {
+struct RestoreDeathTests {  // tier: long
     private static func trials(_ words: String, _ kinds: [Fault.Kind], stride step: Int = 1) throws {
         let folder = try ScratchFolder()
         defer { withExtendedLifetime(folder) {} }

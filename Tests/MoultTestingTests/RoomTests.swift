@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// With exactly the room that a run announces, and with no byte more, it does not fill the volume.
-struct RoomTests {
+struct RoomTests {  // tier: long
     /// A machine that keeps SQLite's own files beside the store's, and says how much room there is.
     private struct Machine: ForwardingSystem {
         let temporaryFolder: String

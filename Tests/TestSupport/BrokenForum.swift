@@ -52,38 +52,15 @@ package final class BrokenForum {
         """
 
     package static func makeModel() throws -> ManagedObjectModel {
-        try ManagedObjectModel(entities: [
-            EntityDescription(
-                name: "Forum",
-                attributes: [
-                    .init(name: "name", type: .string), .init(name: "postCount", type: .integer32),
-                    .init(name: "icon", type: .binary, allowsExternalBinaryDataStorage: true),
-                ],
-                relationships: [
-                    .init(name: "parent", destinationEntityName: "Forum", inverseName: "children"),
-                    .init(name: "children", destinationEntityName: "Forum", inverseName: "parent", maxCount: 0),
-                    .init(name: "topics", destinationEntityName: "Topic", inverseName: "forum", maxCount: 0),
-                ]),
-            EntityDescription(name: "Subforum", superentityName: "Forum"),
-            EntityDescription(
-                name: "Topic", attributes: [.init(name: "title", type: .string)],
-                relationships: [
-                    .init(name: "forum", destinationEntityName: "Forum", inverseName: "topics"),
-                    .init(
-                        name: "posts", destinationEntityName: "Post", inverseName: "topic", maxCount: 0,
-                        isOrdered: true),
-                    .init(name: "related", destinationEntityName: "Topic", inverseName: "relatedBy", maxCount: 0),
-                    .init(name: "relatedBy", destinationEntityName: "Topic", inverseName: "related", maxCount: 0),
-                ]),
-            EntityDescription(
-                name: "Post",
-                attributes: [
-                    .init(name: "body", type: .string), .init(name: "number", type: .integer32),
-                    .init(name: "rate", type: .double), .init(name: "sent", type: .date),
-                    .init(name: "price", type: .decimal), .init(name: "tag", type: .uuid),
-                ],
-                relationships: [.init(name: "topic", destinationEntityName: "Topic", inverseName: "posts")]),
-        ])
+        try ManagedObjectModel(
+            """
+            Forum = name String, postCount Integer32, icon Binary external, parent > Forum.children,
+                children >> Forum.parent, topics >> Topic.forum
+            Subforum (Forum)
+            Topic = title String, forum > Forum.topics, posts >> Post.topic ordered, related >> Topic.relatedBy,
+                relatedBy >> Topic.related
+            Post = body String, number Integer32, rate Double, sent Date, price Decimal, tag UUID, topic > Topic.posts
+            """)
     }
 
     /// What the shell prints for a query, without the last line break.

@@ -1,23 +1,43 @@
 import Foundation
 
-/// The corpus of real stores and models, which lies beside the project and is never part of it.
+/// The corpus: stores and models that Apple's tools made.
 ///
-/// `MOULT_CORPUS` names its folder; by default it is `../shared/corpus`, seen from the package's root.
+/// `MOULT_CORPUS` names its folder; by default it is `../shared/corpus`, seen from the package's root. Where neither is
+/// there, it is `Tests/Corpus`, the part whose licences allow to copy it.
 package enum Corpus {
+    private static let small = packageRoot.appendingPathComponent("Tests/Corpus").standardizedFileURL
+
     package static let root: URL? = {
         let path = ProcessInfo.processInfo.environment["MOULT_CORPUS"] ?? "../shared/corpus"
-        let url = URL(fileURLWithPath: path, relativeTo: packageRoot).standardizedFileURL
-        guard FileManager.default.fileExists(atPath: url.path) else {
-            print("SKIPPED: no corpus at \(path); set MOULT_CORPUS to run the tests that need real stores and models")
-            return nil
+        let whole = URL(fileURLWithPath: path, relativeTo: packageRoot).standardizedFileURL
+        let found = [whole, small].first { FileManager.default.fileExists(atPath: $0.path) }
+        if found?.path != whole.path || found?.path == small.path {
+            print("SKIPPED: the tests that need more than Tests/Corpus; MOULT_CORPUS names a folder with all of it")
         }
-        return url
+        return found
     }()
 
     package static var isAvailable: Bool { root != nil }
+    /// Whether it is the part that lies in the package.
+    package static var isSmall: Bool { root?.path == small.path }
+    /// Whether the tests run that count what is in it, or look at what only the whole corpus has.
+    package static var isWhole: Bool { isAvailable && !isSmall }
 
     /// Whether the suites that read all of it run: seconds of work each, with the matrix tier.
-    package static var isAskedWhole: Bool { isAvailable && Tier.matrix.isAsked }
+    package static var isAskedWhole: Bool { isWhole && Tier.matrix.isAsked }
+
+    /// Whether there is a file or folder whose path ends so; a line says so where there is none.
+    package static func has(_ end: String) -> Bool {
+        let isThere = all.contains { $0.hasSuffix(end) }
+        if !isThere { print("SKIPPED: the corpus at hand has no \(end)") }
+        return isThere
+    }
+
+    /// Every n-th element of a list in the quick tests, and more of a small corpus; all in the matrix tier.
+    package static func sample<Element>(_ all: [Element], every step: Int) -> [Element] {
+        let step = Tier.matrix.isAsked ? 1 : isSmall ? max(1, step / 3) : step
+        return stride(from: 0, to: all.count, by: step).map { all[$0] }
+    }
 
     private static let all: [String] = {
         guard let root, let walk = FileManager.default.enumerator(atPath: root.path) else { return [] }

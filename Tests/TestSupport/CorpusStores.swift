@@ -47,6 +47,13 @@ package enum CorpusStores {
         }
     }()
 
+    /// The stores with a model inside, as the sqlite3 shell says: those of iOS 9 and later.
+    package static let withModel = Corpus.stores.filter { path in
+        // A file that the shell cannot read is none of them, and the tests over all stores find it.
+        (try? SQLiteShell.run(path, "SELECT count(*) FROM sqlite_master WHERE name = 'Z_MODELCACHE'", immutable: true))
+            == "1\n"
+    }
+
     /// A store's path below the corpus.
     package static func name(of store: String) -> String {
         Corpus.root.map { String(store.dropFirst($0.path.count + 1)) } ?? store

@@ -1,3 +1,5 @@
+import Foundation
+
 /// SplitMix64: the same numbers for the same seed, on every machine.
 package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
@@ -11,6 +13,10 @@ package struct SeededGenerator: RandomNumberGenerator {
         z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
         return z ^ (z >> 31)
     }
+
+    /// A seed that differs from run to run, or the one of a failure to repeat: `MOULT_SEED=123`. Expectations print it.
+    package static let seedOfRun: UInt64 =
+        ProcessInfo.processInfo.environment["MOULT_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...UInt64.max)
 }
 
 extension [UInt8] {

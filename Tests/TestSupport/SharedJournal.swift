@@ -7,21 +7,12 @@ import MoultStore
 /// A journal has entries in an order, and a count of how often anybody raised it.
 package enum SharedJournal {
     package static func model() throws -> ManagedObjectModel {
-        try ManagedObjectModel(entities: [
-            EntityDescription(
-                name: "Journal", attributes: [AttributeDescription(name: "count", type: .integer64)],
-                relationships: [
-                    RelationshipDescription(
-                        name: "entries", destinationEntityName: "Entry", inverseName: "journal", maxCount: 0,
-                        isOrdered: true)
-                ]),
-            EntityDescription(
-                name: "Entry", attributes: [AttributeDescription(name: "ref", type: .string)],
-                relationships: [
-                    RelationshipDescription(name: "journal", destinationEntityName: "Journal", inverseName: "entries")
-                ]),
-            EntityDescription(name: "Footnote", superentityName: "Entry"),
-        ])
+        try ManagedObjectModel(
+            """
+            Journal = count Integer64, entries >> Entry.journal ordered
+            Entry = ref String, journal > Journal.entries
+            Footnote (Entry)
+            """)
     }
 
     /// A store with one journal.

@@ -6,7 +6,7 @@ import Testing
 @testable import ForumReader
 
 @Suite("Example Forum")
-struct ForumMigrationTests {
+struct ForumMigrationTests {  // tier: long
     @Test func `titles are decoded just once, as Python decodes them`() throws {
         let forum = try ForumStore()
         let query = "SELECT ZTITLE FROM ZTHREAD ORDER BY Z_PK"
@@ -181,7 +181,7 @@ struct ForumMigrationTests {
 }
 
 @Suite("README of the example Forum")
-struct ForumReadmeTests {
+struct ForumReadmeTests {  // tier: long
     @Test
     func `every command ends as the README says, finds what is wrong, repairs it when asked, and goes back`() throws {
         let run = try ExampleRun("Forum")

@@ -7,7 +7,7 @@ import Testing
 @testable import WealthLedger
 
 @Suite("Example Wealth")
-struct WealthMigrationTests {
+struct WealthMigrationTests {  // tier: long
     /// A sample in a folder of its own, of version 1.0.0.
     private struct Ledger {
         let folder: ScratchFolder

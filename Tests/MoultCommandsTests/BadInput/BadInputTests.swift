@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("What bad input gets")
-struct BadInputTests {
+struct BadInputTests {  // tier: long
     private static let model = ["--model", "Forum.xcdatamodeld"]
     private static let lookingVerbs = [["status"], ["inspect"], ["dump"], ["validate"]]
     private static let changingVerbs = [["plan"], ["migrate"], ["migrate", "--dry-run"]]
@@ -217,7 +217,7 @@ extension BadInputTests {
         #expect(try moult.run(Tool.path, ["rollback", store]).exit == 0)
         #expect(try moult.run(Tool.path, ["dump", store, "--json"]).output == dump.output)
         let names = try FileManager.default.contentsOfDirectory(atPath: moult.folder.path + "/data")
-        #expect(names.allSatisfy { $0.hasPrefix(name) || $0.hasSuffix("_SUPPORT") }, "\(names)")
+        #expect(names.contains(name) && names.allSatisfy { $0.hasPrefix(name) || $0.hasSuffix("_SUPPORT") }, "\(names)")
     }
 
     @Test func `a symbolic link is followed: the store behind it is migrated, the link stays`() throws {

@@ -6,7 +6,7 @@ import Testing
 
 /// What a verb says of a path that names no store.
 @Suite("What is no store")
-struct NoStoreTests {
+struct NoStoreTests {  // tier: long
     @Test(arguments: [
         ("missing.sqlite", "Nothing is at missing.sqlite."), ("none/x.sqlite", "Nothing is at none/x.sqlite."),
         ("folder", "is a folder."), ("text", "does not begin like a SQLite database"), ("empty", "is empty."),

@@ -4,7 +4,7 @@ import Testing
 
 /// Where a file is expected anything may lie: every command ends, says what it found, and changes nothing through it.
 @Suite("What lies where a file is expected")
-struct HostileFileTests {
+struct HostileFileTests {  // tier: long
     private static let example = VerbExample(verb: "status", command: "moult status forum.sqlite")
 
     /// Runs a command within a time and a memory in which no file is read that has no end.

@@ -4,7 +4,7 @@ import Testing
 
 /// What is made from a store is no more readable than the store, wherever it lies and however the process ends.
 @Suite("Permissions of what verbs make")
-struct PermissionTests {
+struct PermissionTests {  // tier: long
     /// Every file and folder below that somebody else may use in any way, but for the example's inputs.
     private static func readable(_ moult: Tool) throws -> [String] {
         let found = try moult.shell("find . -mindepth 1 -perm /077 ! -path './Forum.*' -printf '%m %P\\n'")

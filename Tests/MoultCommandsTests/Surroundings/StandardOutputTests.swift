@@ -5,7 +5,7 @@ import Testing
 
 /// Standard output that cannot be written is said, and never taken for success.
 @Suite("Standard output that takes nothing")
-struct StandardOutputTests {
+struct StandardOutputTests {  // tier: long
     /// A pipe whose last reader has gone before the command begins.
     private static let closedPipe = "mkfifo tmp/pipe; exec 9<>tmp/pipe 8>tmp/pipe 9>&-; "
 

@@ -7,7 +7,7 @@ import Testing
 /// A Python program judges what is left, with the sqlite3 shell and byte by byte (`Tests/Witness/verbs.py`). A library that
 /// is loaded before the C library counts the calls (`Tests/Witness/faults.c`).
 @Suite("Verbs whose process or disk ends")
-struct VerbFaultTests {
+struct VerbFaultTests {  // tier: long
     @Test func `leave nothing that is not whole, and the same command finishes the work`() throws {
         let folder = try ScratchFolder()
         let witness = packageRoot.appendingPathComponent("Tests/Witness").path

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Stores that Core Data made, opened through a container with their models.
-@Suite(.enabled(if: Corpus.isAvailable)) struct CorpusContainerTests {
+@Suite struct CorpusContainerTests {  // tier: long
     private func root() throws -> String { try #require(Corpus.root).path }
 
     /// How many rows each concrete entity has, by its name, as the shell counts them.
@@ -28,7 +28,7 @@ import Testing
         return (container, failures.errors.first.flatMap(\.self))
     }
 
-    @Test(arguments: ["2.0.1", "2.0.0_empty"])
+    @Test(.enabled(if: Corpus.isWhole), arguments: ["2.0.1", "2.0.0_empty"])
     func `a store of many versions opens with its bundle and has every object`(name: String) throws {
         let folder = try ScratchFolder()
         let tests = try root() + "/richardpiazza__XCServerCoreData/Tests"
@@ -45,7 +45,9 @@ import Testing
         if name == "2.0.1" { #expect(counts.values.reduce(0, +) > 10_000) }
     }
 
-    @Test func `answers to the questions of a migration are given with the description`() throws {
+    @Test(.enabled(if: Corpus.isWhole)) func `answers to the questions of a migration are given with the description`()
+        throws
+    {
         let folder = try ScratchFolder()
         let tests = try root() + "/richardpiazza__XCServerCoreData/Tests"
         let store = try folder.copyStore("\(tests)/XCServerCoreData_1.2.0_empty.sqlite")
@@ -67,7 +69,7 @@ import Testing
         #expect(container.persistentStoreCoordinator.persistentStores.count == 1)
     }
 
-    @Test(arguments: 1...5)
+    @Test(.enabled(if: Corpus.isAvailable), arguments: 1...5)
     func `bookmarks of each version come to the current one, or are refused and stay`(version: Int) throws {
         let folder = try ScratchFolder()
         let base = try root() + "/duckduckgo__BrowserServicesKit"

@@ -9,7 +9,7 @@ import Testing
 
 /// What the faces tell of a migration beside what the engine tells of the same one, on a clock that moves by a tenth of a
 /// second with each report.
-@Suite struct MigrationProgressTests {
+@Suite struct MigrationProgressTests {  // tier: long
     private typealias Told = MoultEngine.MigrationProgress
 
     private let folder: ScratchFolder

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A migration that an app waits for in a task, which is cancelled at one instant after the other.
-@Suite struct TaskCancellationTests {
+@Suite struct TaskCancellationTests {  // tier: long
     private static func registry() throws -> VersionRegistry {
         try VersionRegistry(
             [

@@ -11,14 +11,7 @@ import Testing
             AttributeDescription(name: "pages", type: .integer32, defaultValue: 0),
             RelationshipDescription(name: "author", destinationEntityName: "Author", inverseName: "books"),
         ]
-        let author = EntityDescription(
-            name: "Author",
-            properties: [
-                AttributeDescription(name: "name", type: .string),
-                RelationshipDescription(
-                    name: "books", destinationEntityName: "Book", inverseName: "author", maxCount: 0,
-                    deleteRule: .cascade),
-            ])
+        let author = EntityDescription("Author = name String, books >> Book.author cascade")
         var model = ManagedObjectModel()
         try model.setEntities([book, author])
         return model
@@ -47,8 +40,7 @@ import Testing
 
     @Test func `inherited properties are asked of the model`() throws {
         var model = try library()
-        let novel = EntityDescription(
-            name: "Novel", superentityName: "Book", properties: [AttributeDescription(name: "genre", type: .string)])
+        let novel = EntityDescription("Novel (Book) = genre String")
         try model.setEntities(model.entities + [novel])
         #expect(novel.properties.map(\.name) == ["genre"])
         #expect(Set(model.propertiesByName(of: novel).keys) == ["author", "genre", "pages", "title"])
@@ -66,10 +58,10 @@ import Testing
 
     @Test func `merging joins models and refuses two accounts of one entity`() throws {
         let library = try library()
-        let log = try ManagedObjectModel(entities: [EntityDescription(name: "Log")])
+        let log = try ManagedObjectModel("Log")
         #expect(try ManagedObjectModel(byMerging: [library, log]).entities.count == 3)
         #expect(try ManagedObjectModel(byMerging: [library, library]) == library)
-        let other = try ManagedObjectModel(entities: [EntityDescription(name: "Log", isAbstract: true)])
+        let other = try ManagedObjectModel("Log abstract")
         let error = try #require(throws: MigrationError.self) { try ManagedObjectModel(byMerging: [log, other]) }
         #expect(error.code == .modelInvalid)
         #expect(error.place == "Log")

@@ -20,7 +20,7 @@ import Testing
         #expect(error.place.hasPrefix(url.path))
     }
 
-    @Test(.enabled(if: Corpus.isAvailable)) func `an optimised model that lies alone is found by its folder`() throws {
+    @Test(.enabled(if: Corpus.isWhole)) func `an optimised model that lies alone is found by its folder`() throws {
         let path = try #require(Corpus.paths { $0.hasSuffix("XCServerCoreData2.0.2.omo") }.first)
         let folder = try ScratchFolder()
         let bundle = try #require(Bundle(path: folder.path))
@@ -33,7 +33,7 @@ import Testing
         #expect(hashes[0] == hashes[1] && !hashes[0].isEmpty)
     }
 
-    @Test(.enabled(if: Corpus.isAvailable)) func `a bundle gives all versions and its current one`() throws {
+    @Test(.enabled(if: Corpus.isWhole)) func `a bundle gives all versions and its current one`() throws {
         let path = try #require(
             Corpus.paths { $0.hasSuffix(".momd/VersionInfo.plist") }.max { count($0) < count($1) })
         let url = URL(fileURLWithPath: path).deletingLastPathComponent()

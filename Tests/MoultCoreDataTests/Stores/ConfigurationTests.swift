@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Stores that hold the entities of one configuration of their model.
-@Suite struct ConfigurationTests {
+@Suite struct ConfigurationTests {  // tier: long
     private let folder: ScratchFolder
 
     init() throws { folder = try ScratchFolder() }

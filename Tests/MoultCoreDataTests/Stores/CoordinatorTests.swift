@@ -145,13 +145,7 @@ import Testing
     }
 
     @Test func `large values go with their store`() throws {
-        let model = try ManagedObjectModel(entities: [
-            EntityDescription(
-                name: "Picture",
-                properties: [
-                    AttributeDescription(name: "bytes", type: .binary, allowsExternalBinaryDataStorage: true)
-                ])
-        ])
+        let model = try ManagedObjectModel("Picture = bytes Binary external")
         let store = try TestStore()
         let container = try store.container(model)
         let bytes = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0) })
@@ -206,9 +200,7 @@ import Testing
     @Test func `who makes a store at the same moment opens the same store`() async throws {
         let folder = try ScratchFolder()
         let url = URL(fileURLWithPath: folder.path + "/first.sqlite")
-        let model = try ManagedObjectModel(entities: [
-            EntityDescription(name: "Note", attributes: [.init(name: "n", type: .string)])
-        ])
+        let model = try ManagedObjectModel("Note = n String")
         let identifiers = try await withThrowingTaskGroup(of: UUID.self) { group in
             for _ in 0..<8 {
                 group.addTask {

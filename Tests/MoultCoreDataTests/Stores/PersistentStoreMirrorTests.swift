@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A second store that is kept in step, through the face that an app has.
-@Suite struct PersistentStoreMirrorTests {
+@Suite struct PersistentStoreMirrorTests {  // tier: long
     private let store: TestStore
     private let versions: ModelVersions
     private var other: URL { store.url.deletingLastPathComponent().appendingPathComponent("Next.sqlite") }
@@ -184,7 +184,7 @@ import Testing
                 #expect(try SQLiteShell.run(other.path, ".dump") == before)
             }
             let work = store.url.deletingLastPathComponent().path + "/Next.sqlite.moult"
-            #expect(try FileManager.default.contentsOfDirectory(atPath: work).allSatisfy { !$0.hasPrefix("work-") })
+            #expect(try !FileManager.default.contentsOfDirectory(atPath: work).contains { $0.hasPrefix("work-") })
         }
         if Tier.faults.isAsked { print("mirror: cancelled \(cancelled) times, done by then \(done) times") }
         #expect(cancelled > 0)

@@ -6,38 +6,13 @@ import TestSupport
 enum Library {
     /// Version 1.
     static func first() throws -> ManagedObjectModel {
-        try ManagedObjectModel(entities: [
-            EntityDescription(
-                name: "Author",
-                properties: [
-                    AttributeDescription(name: "name", type: .string, isOptional: false, defaultValue: ""),
-                    RelationshipDescription(
-                        name: "books", destinationEntityName: "Book", inverseName: "author", maxCount: 0,
-                        deleteRule: .cascade),
-                ]),
-            EntityDescription(
-                name: "Book", managedObjectClassName: "Book",
-                properties: [
-                    AttributeDescription(name: "title", type: .string, isOptional: false),
-                    AttributeDescription(
-                        name: "pages", type: .integer32, defaultValue: 0,
-                        validation: .init(minimum: "0", maximum: "10000")),
-                    AttributeDescription(name: "price", type: .decimal),
-                    AttributeDescription(name: "published", type: .date),
-                    AttributeDescription(name: "isRead", type: .boolean, isOptional: false, defaultValue: false),
-                    RelationshipDescription(name: "author", destinationEntityName: "Author", inverseName: "books"),
-                    RelationshipDescription(
-                        name: "shelves", destinationEntityName: "Shelf", inverseName: "books", maxCount: 0),
-                ]),
-            EntityDescription(
-                name: "Shelf",
-                properties: [
-                    AttributeDescription(name: "place", type: .string),
-                    RelationshipDescription(
-                        name: "books", destinationEntityName: "Book", inverseName: "shelves", maxCount: 0,
-                        isOrdered: true),
-                ]),
-        ])
+        try ManagedObjectModel(
+            """
+            Author = name String required =, books >> Book.author cascade
+            Book class=Book = title String required, pages Integer32 min=0 max=10000 =0, price Decimal, published Date,
+                isRead Boolean required =false, author > Author.books, shelves >> Shelf.books
+            Shelf = place String, books >> Book.shelves ordered
+            """)
     }
 
     /// Version 2: a book has a rating with a default and an ISBN; an author's `name` is called `fullName`.
@@ -61,8 +36,7 @@ enum Library {
     static func third() throws -> ManagedObjectModel {
         var model = try second()
         try model.updateEntity("Book") { $0.attributes.removeAll { $0.name == "pages" } }
-        let loan = EntityDescription(
-            name: "Loan", properties: [AttributeDescription(name: "day", type: .date)])
+        let loan = EntityDescription("Loan = day Date")
         try model.setEntities(model.entities + [loan])
         return model
     }

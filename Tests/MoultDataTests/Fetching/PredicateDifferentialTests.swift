@@ -69,7 +69,7 @@ enum PredicateDifferential {
     }
 }
 
-@Suite struct PredicateDifferentialTests {
+@Suite struct PredicateDifferentialTests {  // tier: long
     @Test(arguments: [1, 2] as [UInt64])
     func `the store finds what evaluate finds`(seed: UInt64) throws {
         #expect(try PredicateDifferential.run(seed: seed, predicates: 400) > 1000)

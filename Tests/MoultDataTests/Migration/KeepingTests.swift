@@ -9,7 +9,7 @@ import Testing
 @testable import MoultData
 @testable import MoultEngine
 
-@Suite struct KeepingTests {
+@Suite struct KeepingTests {  // tier: long
     private final class Log: MigrationLogging {
         let lines = Mutex<[String]>([])
         let durations = Mutex<[TimeInterval]>([])

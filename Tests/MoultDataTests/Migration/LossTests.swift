@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A property that both versions have, whose values nobody reads, is not lost silently.
-@Suite struct LossTests {
+@Suite struct LossTests {  // tier: long
     /// Two habits with a target and one without; counted by the sqlite3 shell.
     private func store() throws -> VersionedStore {
         let store = try VersionedStore()

@@ -12,7 +12,7 @@ import Testing
 }
 
 /// What an observer shows is what a fetch finds, and who reads it is told when that changes.
-@Suite struct ResultsObserverTests {
+@Suite struct ResultsObserverTests {  // tier: long
     typealias Book = Bookshop.Book
     typealias Shelf = Bookshop.Shelf
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Whatever cells hold, no walk over the models ends the program.
-@Suite struct MutatedRowTests {
+@Suite struct MutatedRowTests {  // tier: long
     @Test(arguments: [UInt64(1), 2]) func `random values in random cells`(seed: UInt64) throws {
         let walk = try MutatedWalk(seed: seed)
         for _ in 0..<10 { try walk.round() }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What a row holds that its model cannot be is an error of the fetch, or of the next save where nothing can be thrown.
-@Suite struct UnreadableValueTests {
+@Suite struct UnreadableValueTests {  // tier: long
     typealias Ship = Harbour.Ship
     typealias Mast = Harbour.Mast
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What a save writes for values of every kind, by a reader in Python and by sqlite3, and that it is read again.
-@Suite struct ValueStorageTests {
+@Suite struct ValueStorageTests {  // tier: long
     typealias Thing = Things.Thing
 
     private let store: VersionedStore
@@ -73,7 +73,7 @@ import Testing
     }
 
     /// As it stands in a store that SwiftData made, read by Python: the archive's root is the data of JSON.
-    @Test(.enabled(if: Corpus.isAvailable)) func `an empty list of data is the archive that SwiftData writes`() throws {
+    @Test(.enabled(if: Corpus.isWhole)) func `an empty list of data is the archive that SwiftData writes`() throws {
         let theirs = try #require(Corpus.stores.first { $0.hasSuffix("/mock.store") })
         let program = """
             import plistlib, sqlite3, sys

@@ -7,7 +7,7 @@ import Testing
 @testable import MoultEngine
 
 /// What calls with a budget keep before there is a backup, how they prove it, and what they leave of the commit's log.
-struct BudgetBackupTests {
+struct BudgetBackupTests {  // tier: long
     @Test func `the look at the rows is kept before there is a backup`() throws {
         var paced = try PacedStore()
         let new = try paced.hashOfOneRun()

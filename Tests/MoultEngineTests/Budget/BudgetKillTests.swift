@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Kills the process of calls with a budget at random moments, in the middle of pieces and between calls.
-struct BudgetKillTests {
+struct BudgetKillTests {  // tier: long
     @Test(arguments: [false, true])
     func `a killed call goes on from its last piece`(isWAL: Bool) throws {
         let paced = try PacedStore(rows: 2_000, isWAL: isWAL)

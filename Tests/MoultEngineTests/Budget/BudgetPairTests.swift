@@ -9,7 +9,7 @@ import Testing
 @testable import MoultEngine
 
 /// Generated pairs of models: in however many calls, the store ends as in one run.
-struct BudgetPairTests {
+struct BudgetPairTests {  // tier: long
     @Test(arguments: UInt64(0)..<3)
     func `in calls the store ends as in one run`(seed: UInt64) throws { _ = try BudgetPair(seed: seed).run() }
 }

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// A migration in calls that each end on their budget.
-struct BudgetTests {
+struct BudgetTests {  // tier: long
     @Test(arguments: [false, true])
     func `stopped at every piece it ends with the store of one run`(isWAL: Bool) throws {
         let paced = try PacedStore(isWAL: isWAL)

@@ -9,7 +9,7 @@ import Testing
 @testable import MoultEngine
 
 /// What the units of a migration with a budget are, and how they fit into the time.
-struct BudgetUnitTests {
+struct BudgetUnitTests {  // tier: long
     @Test(arguments: [1, 3, 6] as [UInt64])
     func `each call ends within its budget, whatever the machine's speed`(milliseconds: UInt64) throws {
         var paced = try PacedStore()

@@ -5,7 +5,7 @@ import Testing
 
 /// Cancels each kind of work at 32 random instants; outside the faults tier, at one.
 @Suite("Cancelling at any instant")
-struct CancellationFaultTests {
+struct CancellationFaultTests {  // tier: long
     @Test(arguments: CancellableKind.all)
     func `leaves the old store, or the whole new one, and nothing beside it`(kind: CancellableKind) throws {
         let trial = try CancellationTrial(kind)

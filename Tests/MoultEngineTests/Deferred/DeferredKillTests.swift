@@ -6,7 +6,7 @@ import Testing
 @testable import MoultEngine
 
 /// Kills a program at random moments while it migrates and puts work off, and while it does that work.
-struct DeferredKillTests {
+struct DeferredKillTests {  // tier: long
     @Test(arguments: ["defer", "finish"])
     func `a killed run leaves whole tasks and the next one finishes`(verb: String) throws {
         try DeferredKillTrial(verb, rows: 2_000).run(kills: 4)

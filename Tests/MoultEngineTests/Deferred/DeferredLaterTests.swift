@@ -19,8 +19,7 @@ struct DeferredLaterTests {
         // Hashes must differ, or the third version would be the first.
         var last = entities[2]
         last.attributes.append(.init(name: "pinned", type: .boolean))
-        let models = try [entities[0], entities[1], last].map { try ManagedObjectModel(entities: [$0]) }
-        return ModelVersions(versions: models.enumerated().map { ModelVersion(names: ["\($0 + 1)"], model: $1) })
+        return try ModelVersions(of: [[entities[0]], [entities[1]], [last]])
     }
 
     private static func pair(_ versions: ModelVersions, _ range: ClosedRange<Int>) -> ModelVersions {
@@ -52,10 +51,7 @@ struct DeferredLaterTests {
         var entities = try Self.versions().versions[0...1].map { $0.model.entities[0] }
         entities.append(entities[1])
         entities[2].attributes.append(.init(name: "pinned", type: .boolean))
-        let versions = ModelVersions(
-            versions: try entities.enumerated().map {
-                ModelVersion(names: ["\($0 + 1)"], model: try ManagedObjectModel(entities: [$1]))
-            })
+        let versions = try ModelVersions(of: entities.map { [$0] })
         let store = try DeferredStore(versions.versions[0])
         try store.migrate(Self.pair(versions, 0...1))
         #expect(try store.shell("SELECT count(ZBODY) > 0 FROM ZNOTE") == "1\n")
@@ -72,9 +68,7 @@ struct DeferredLaterTests {
             name: "Word", attributes: [.init(name: "text", type: .string, isIndexed: true)])
         var other = note
         other.attributes.append(.init(name: "pinned", type: .boolean))
-        let models = try [[note, word], [note], [other, word]].map { try ManagedObjectModel(entities: $0) }
-        let versions = ModelVersions(
-            versions: models.enumerated().map { ModelVersion(names: ["\($0 + 1)"], model: $1) })
+        let versions = try ModelVersions(of: [[note, word], [note], [other, word]])
         let store = try DeferredStore(versions.versions[0])
         let walked = try store.copy()
         try store.migrate(Self.pair(versions, 0...1))

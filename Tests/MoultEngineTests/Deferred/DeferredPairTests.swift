@@ -10,7 +10,7 @@ import Testing
 
 /// Generated pairs of models: whatever of a way can wait, the store ends as if nothing had waited.
 @Suite("Generated deferred migrations")
-struct DeferredPairTests {
+struct DeferredPairTests {  // tier: long
     @Test(arguments: UInt64(0)..<6)
     func `finished or migrated further, the store equals one that put nothing off`(seed: UInt64) throws {
         _ = try DeferredPair(seed: seed).run()
@@ -78,28 +78,12 @@ struct DeferredPair {
 
     private static let entities = [
         EntityDescription(
-            name: "Animal",
-            attributes: [
-                .init(name: "name", type: .string, isIndexed: true), .init(name: "legs", type: .integer16),
-                .init(name: "born", type: .date),
-            ],
-            relationships: [
-                .init(name: "owner", destinationEntityName: "Person", inverseName: "animals"),
-                .init(name: "friends", destinationEntityName: "Person", inverseName: "friendsOf", maxCount: 0),
-            ]),
-        EntityDescription(
-            name: "Cat", superentityName: "Animal",
-            attributes: [.init(name: "lives", type: .integer32), .init(name: "size", type: .double)]),
-        EntityDescription(
-            name: "Dog", superentityName: "Animal",
-            attributes: [.init(name: "size", type: .double), .init(name: "photo", type: .binary)]),
-        EntityDescription(
-            name: "Person",
-            attributes: [.init(name: "name", type: .string), .init(name: "money", type: .decimal)],
-            relationships: [
-                .init(name: "animals", destinationEntityName: "Animal", inverseName: "owner", maxCount: 0),
-                .init(name: "friendsOf", destinationEntityName: "Animal", inverseName: "friends", maxCount: 0),
-            ]),
+            """
+            Animal = name String indexed, legs Integer16, born Date, owner > Person.animals, friends >> Person.friendsOf
+            """),
+        EntityDescription("Cat (Animal) = lives Integer32, size Double"),
+        EntityDescription("Dog (Animal) = size Double, photo Binary"),
+        EntityDescription("Person = name String, money Decimal, animals >> Animal.owner, friendsOf >> Animal.friends"),
         EntityDescription(name: "Zone", attributes: [.init(name: "code", type: .uuid)]),
     ]
 
@@ -136,8 +120,7 @@ struct DeferredPair {
         case 8:
             guard !entities.contains(where: { $0.name == "Zoo" }) else { return }
             entities.append(
-                EntityDescription(
-                    name: "Zoo", attributes: [.init(name: "city", type: .string, isIndexed: true)]))
+                EntityDescription("Zoo = city String indexed"))
         default:
             guard !entities[3].relationships.contains(where: { $0.name == "boss" }) else { return }
             entities[3].relationships += [

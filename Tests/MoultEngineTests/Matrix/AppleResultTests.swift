@@ -8,7 +8,7 @@ import Testing
 
 /// Where the corpus holds Core Data's own result of a lightweight migration (the same store UUID before and after),
 /// Moult's result is held against it, object for object, by the independent witness.
-@Suite("Beside Core Data's own results", .enabled(if: Corpus.isAvailable))
+@Suite("Beside Core Data's own results", .enabled(if: Corpus.isWhole))
 struct AppleResultTests {
     @Test(arguments: [
         (

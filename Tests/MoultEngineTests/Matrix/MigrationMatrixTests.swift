@@ -10,8 +10,8 @@ import Testing
 
 /// Every pair of versions of real models: a store full of hostile data at the older one, migrated to the newer one,
 /// and every object compared by a reader that shares no code with Moult.
-@Suite("Every pair of versions", .enabled(if: Corpus.isAvailable))
-struct MigrationMatrixTests {
+@Suite("Every pair of versions", .enabled(if: Corpus.isWhole))
+struct MigrationMatrixTests {  // tier: long
     @Test func `every pair that inference allows keeps every surviving value`() throws {
         var tally = Tally()
         var seen: Set<[UInt8]> = []

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// What is wrong is said with its place, and both stores stay as they were.
-struct MirrorBadInputTests {
+struct MirrorBadInputTests {  // tier: long
     private func failure(_ body: () throws -> Void) -> MigrationError? {
         #expect(throws: MigrationError.self) { try body() }
     }

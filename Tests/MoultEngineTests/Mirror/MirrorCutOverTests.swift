@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// The second store takes the first one's place, and gives it back with what was written since.
-struct MirrorCutOverTests {
+struct MirrorCutOverTests {  // tier: long
     @Test(arguments: [true, false])
     func `a cut-over that is taken back loses nothing written since`(history: Bool) throws {
         let fixture = try MirrorFixture(to: "back", history: history, saves: 8)

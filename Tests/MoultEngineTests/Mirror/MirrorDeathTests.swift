@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Either side is killed again and again; nothing is taken over twice, and nothing is left out.
-struct MirrorDeathTests {
+struct MirrorDeathTests {  // tier: long
     @Test(arguments: [true, false])
     func `killed writers and killed mirrors leave two stores that agree`(history: Bool) throws {
         try MirrorTrial(history: history, writes: 240, patience: 6).run()
@@ -33,7 +33,8 @@ private struct MirrorTrial {
         _ = try fixture.start()
         let start = Date()
         var (written, deaths, seed) = (0, 0, UInt64(1_000))
-        var random = SystemRandomNumberGenerator()
+        let chance = SeededGenerator.seedOfRun
+        var random = SeededGenerator(seed: chance)
         while written < writes, Date().timeIntervalSince(start) < patience {
             // A mirror that dies while the store is written to.
             let follower = try EngineChild("follow", fixture.store)
@@ -53,9 +54,9 @@ private struct MirrorTrial {
             second.kill()
             deaths += 2
             guard writes < 1_000 || deaths % 15 == 0 else { continue }
-            try check(fixture, "after \(written) writes")
+            try check(fixture, "after \(written) writes, MOULT_SEED=\(chance)")
         }
-        try check(fixture, "at the end")
+        try check(fixture, "at the end, MOULT_SEED=\(chance)")
         print("MirrorDeathTests: \(written) writes and \(deaths) deaths, history \(history)")
     }
 

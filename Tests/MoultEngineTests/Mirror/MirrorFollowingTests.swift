@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// What is written to the first store, by contexts as an app does, is in the second as a fresh migration would have it.
-struct MirrorFollowingTests {
+struct MirrorFollowingTests {  // tier: long
     @Test(arguments: ["on", "back"], [true, false])
     func `random writes are followed, from history or by a scan`(version: String, history: Bool) throws {
         let fixture = try MirrorFixture(to: version, history: history)

@@ -11,7 +11,7 @@ import TestSupport
 import Testing
 
 /// Mappings of which not every row can be followed alone, and values that lie in files.
-struct MirrorKindsTests {
+struct MirrorKindsTests {  // tier: long
     @Test func `where code may change any object, every row is compared and the reason is said`() throws {
         let fixture = try MirrorFixture(history: false)
         var registry = MigrationRegistry()

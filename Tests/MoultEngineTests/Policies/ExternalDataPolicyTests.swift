@@ -9,7 +9,7 @@ import Testing
 @testable import MoultEngine
 
 /// Large values in files beside the store, of objects that a policy makes: told by the cells and the files themselves.
-@Suite("External data under policies") struct ExternalDataPolicyTests {
+@Suite("External data under policies") struct ExternalDataPolicyTests {  // tier: long
     private static func bytes(_ seed: Int, _ count: Int = 150_000) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: $0 &* (seed * 2 + 1) &+ seed) }
     }

@@ -8,7 +8,7 @@ import Testing
 
 /// A relationship that becomes to-one keeps the first of the objects that are left, whoever makes the objects at either
 /// end: statements or a policy that drops some.
-struct PolicyNarrowingTests {
+struct PolicyNarrowingTests {  // tier: long
     struct Shape: Sendable, CustomTestStringConvertible {
         /// Whether an owner has many pets, and a pet many owners, before; one of the two becomes to-one.
         var (pets, owners): (Bool, Bool)

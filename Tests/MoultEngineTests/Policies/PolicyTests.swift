@@ -6,7 +6,7 @@ import Testing
 
 @testable import MoultEngine
 
-@Suite("Migration policies") struct PolicyTests {
+@Suite("Migration policies") struct PolicyTests {  // tier: long
     /// Users are one for each userID; of two the greater score stays. Users without an ID go, those with an impossible
     /// one are put aside.
     final class Users: EntityMigrationPolicy {

@@ -121,12 +121,8 @@ final class PolicyWorld {
                 relationships: [
                     one("author", "User", "threads"), many("posts", "Post", "thread"), many("tags", "Tag", "threads"),
                 ] + relationships),
-            EntityDescription(
-                name: "Post", attributes: [attribute("text", .string)],
-                relationships: [one("thread", "Thread", "posts"), one("writer", "User", "written")]),
-            EntityDescription(
-                name: "Tag", attributes: [attribute("name", .string)],
-                relationships: [many("threads", "Thread", "tags")]),
+            EntityDescription("Post = text String, thread > Thread.posts, writer > User.written"),
+            EntityDescription("Tag = name String, threads >> Thread.tags"),
         ]
         return ModelVersion(names: [name], model: try ManagedObjectModel(entities: entities))
     }

@@ -25,14 +25,19 @@ struct CorpusAuditTests {
 
     @Test func `every store has the findings that were judged one by one, and no others`() throws {
         let judged = try Self.judged()
-        #expect(Set(CorpusStores.distinct.map(CorpusStores.name)) == Set(judged.keys))
+        #expect(!Corpus.isWhole || Set(CorpusStores.distinct.map(CorpusStores.name)) == Set(judged.keys))
+        var stores = 0
         for path in CorpusStores.distinct {
             let name = CorpusStores.name(of: path)
+            // Of two equal stores the page names the first.
+            guard judged[name] != nil else { continue }
+            stores += 1
             let snapshot = try StoreProbe.read(path) { try StoreSnapshot($0.connection) }
             let model = try #require(snapshot.corpusModel(of: path), "\(name)")
             let audit = try StoreAudit(path, model: model, full: true)
             #expect(Set(audit.findings.map { "\($0.code) \($0.place)" }) == judged[name]?.findings, "\(name)")
             #expect(audit.rowCounts.values.reduce(0, +) == judged[name]?.objects, "\(name)")
         }
+        #expect(stores == (Corpus.isSmall ? CorpusStores.distinct.count - 3 : judged.count))
     }
 }

@@ -9,7 +9,7 @@ import Testing
 @testable import MoultEngine
 
 /// Logs and journals that SQLite applies in part, or not at all, and removes: what they held is kept.
-struct DamagedSideFileTests {
+struct DamagedSideFileTests {  // tier: long
     /// A store whose last rows are in its log, as a process leaves it that was killed.
     private func store(mode: String, _ sql: String) throws -> LibraryStore {
         let library = try LibraryStore()

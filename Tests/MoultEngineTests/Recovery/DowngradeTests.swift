@@ -11,20 +11,9 @@ import Testing
 struct DowngradeTests {
     /// The second version has a score with a default, an optional note and another entity.
     private static func versions() throws -> ModelVersions {
-        let author = EntityDescription(name: "Author", attributes: [.init(name: "name", type: .string)])
-        func item(_ more: [AttributeDescription]) -> EntityDescription {
-            EntityDescription(name: "Item", attributes: [.init(name: "name", type: .string)] + more)
-        }
-        let models = try [
-            ManagedObjectModel(entities: [item([]), author]),
-            ManagedObjectModel(entities: [
-                item([
-                    .init(name: "score", type: .integer32, isOptional: false, defaultValue: .integer(1)),
-                    .init(name: "note", type: .string),
-                ]), author, EntityDescription(name: "Zebra", attributes: [.init(name: "word", type: .string)]),
-            ]),
-        ]
-        return ModelVersions(versions: models.enumerated().map { ModelVersion(names: ["\($0 + 1)"], model: $1) })
+        try ModelVersions(
+            "Author = name String\nItem = name String",
+            "Author = name String\nItem = name String, score Integer32 required =1, note String\nZebra = word String")
     }
 
     /// A store of the first version, migrated to the second.
@@ -204,10 +193,7 @@ struct DowngradeTests {
 
     /// The second version has no notes.
     private static func withoutNotes() throws -> ModelVersions {
-        let item = EntityDescription(name: "Item", attributes: [.init(name: "name", type: .string)])
-        let note = EntityDescription(name: "Note", attributes: [.init(name: "body", type: .string)])
-        let models = try [ManagedObjectModel(entities: [item, note]), ManagedObjectModel(entities: [item])]
-        return ModelVersions(versions: models.enumerated().map { ModelVersion(names: ["\($0 + 1)"], model: $1) })
+        try ModelVersions("Item = name String\nNote = body String", "Item = name String")
     }
 
     @Test func `what the way forward lost is part of the answer, with the backup that holds it`() throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The fuzz targets without the mutations: what they begin with, and every input that a fault was found by.
-struct FuzzInputTests {
+struct FuzzInputTests {  // tier: long
     @Test func `every reader takes its seeds, and what once broke it`() throws {
         let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         let fuzz = try ChildProcess.run(folder.appendingPathComponent("moult-fuzz").path, ["--seeds"])

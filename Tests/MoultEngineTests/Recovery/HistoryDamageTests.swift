@@ -10,7 +10,7 @@ import Testing
 @testable import MoultEngine
 
 /// Persistent history that the sqlite3 shell has damaged: columns, counters, and rows that lead to nothing.
-struct HistoryDamageTests {
+struct HistoryDamageTests {  // tier: long
     /// Two transactions of one author, with a change each.
     static let rows = """
         INSERT INTO ATRANSACTIONSTRING (Z_PK, Z_ENT, ZNAME) VALUES (3, 16003, 'app');
@@ -202,7 +202,7 @@ struct HistoryDamageTests {
         let model = versions.versions[1].model
         let left = try StoreAudit(library.path, model: model).findings.filter { $0.severity == .error }
         // Nothing records any more which transaction a change belongs to, and who wrote it.
-        #expect(left.allSatisfy { ["history-change", "history-text"].contains($0.code) }, "\(left)")
+        #expect(left.filter { !["history-change", "history-text"].contains($0.code) } == [])
         let before = try library.line("SELECT count(*) FROM ACHANGE")
         let store = try ObjectStore(library.path, model: model)
         var changes = ObjectChanges()

@@ -8,7 +8,7 @@ import Testing
 @testable import MoultEngine
 
 /// Archives and folders that somebody else has made, and manifests that are not what they were.
-struct HostileBackupTests {
+struct HostileBackupTests {  // tier: long
     private let system = POSIXSystem()
     private let fixture: EngineFixture
     private let folder: BackupFolder

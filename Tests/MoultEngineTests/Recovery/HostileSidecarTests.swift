@@ -8,7 +8,7 @@ import Testing
 @testable import MoultEngine
 
 /// What lies beside a store and is not what Moult has written there: the store can be used all the same.
-struct HostileSidecarTests {
+struct HostileSidecarTests {  // tier: long
     private let system = POSIXSystem()
 
     private func fixture() throws -> (EngineFixture, StoreRecords) {

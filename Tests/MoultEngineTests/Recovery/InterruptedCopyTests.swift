@@ -9,7 +9,7 @@ import Testing
 
 /// Runs that die while the pages of a large store are being copied, and stores that somebody writes to before they are
 /// taken up again.
-struct InterruptedCopyTests {
+struct InterruptedCopyTests {  // tier: long
     @Test(arguments: ["half-backup", "half-copy"])
     func `a copy that was cut off is thrown away and made anew`(death: String) throws {
         let fixture = try EngineFixture(killable: 4_000, isWAL: death == "half-backup")

@@ -60,43 +60,15 @@ final class LibraryStore {
         """
 
     static func model() throws -> ManagedObjectModel {
-        try ManagedObjectModel(entities: [
-            EntityDescription(
-                name: "Book", attributes: [.init(name: "title", type: .string)],
-                relationships: [
-                    .init(name: "shelf", destinationEntityName: "Shelf", inverseName: "books", isOptional: false),
-                    .init(name: "cover", destinationEntityName: "Cover", inverseName: "book"),
-                    .init(name: "loans", destinationEntityName: "Loan", inverseName: "book", maxCount: 0),
-                    .init(name: "tags", destinationEntityName: "Tag", inverseName: "books", maxCount: 0),
-                ]),
-            EntityDescription(
-                name: "Novel", superentityName: "Book", attributes: [.init(name: "genre", type: .string)]),
-            EntityDescription(
-                name: "Cover",
-                relationships: [.init(name: "book", destinationEntityName: "Book", inverseName: "cover")]),
-            EntityDescription(
-                name: "Loan", attributes: [.init(name: "reader", type: .string)],
-                relationships: [
-                    .init(name: "book", destinationEntityName: "Book", inverseName: "loans", isOptional: false)
-                ]),
-            EntityDescription(
-                name: "Shelf",
-                attributes: [
-                    .init(name: "name", type: .string), .init(name: "code", type: .integer32),
-                    .init(
-                        name: "bookCount", type: .integer64, derivation: .init(expression: "books.@count")),
-                ],
-                relationships: [
-                    .init(name: "parent", destinationEntityName: "Shelf", inverseName: "children"),
-                    .init(name: "children", destinationEntityName: "Shelf", inverseName: "parent", maxCount: 0),
-                    .init(
-                        name: "books", destinationEntityName: "Book", inverseName: "shelf", maxCount: 0,
-                        isOrdered: true),
-                ]),
-            EntityDescription(
-                name: "Tag", attributes: [.init(name: "name", type: .string)],
-                relationships: [.init(name: "books", destinationEntityName: "Book", inverseName: "tags", maxCount: 0)],
-                uniquenessConstraints: [["name"]]),
-        ])
+        try ManagedObjectModel(
+            """
+            Book = title String, shelf > Shelf.books required, cover > Cover.book, loans >> Loan.book, tags >> Tag.books
+            Novel (Book) = genre String
+            Cover = book > Book.cover
+            Loan = reader String, book > Book.loans required
+            Shelf = name String, code Integer32, bookCount Integer64 derived=books.@count, parent > Shelf.children,
+                children >> Shelf.parent, books >> Book.shelf ordered
+            Tag unique=name = name String, books >> Book.tags
+            """)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import MoultEngine
 
 /// A backup of a store that somebody uses is one state of it, whole.
-struct LiveBackupTests {
+struct LiveBackupTests {  // tier: long
     @Test(arguments: [false, true])
     func `a store that is read, or open, is backed up`(isWAL: Bool) throws {
         let fixture = try EngineFixture(isWAL: isWAL)

@@ -17,12 +17,8 @@ struct OneSidedTests {
 
         init(_ sql: String = "") throws {
             folder = try ScratchFolder()
-            let note = EntityDescription(
-                name: "Note", attributes: [.init(name: "title", type: .string)],
-                relationships: [.init(name: "state", destinationEntityName: "State", inverseName: "note")])
-            let state = EntityDescription(
-                name: "State", attributes: [.init(name: "version", type: .integer64)],
-                relationships: [.init(name: "note", destinationEntityName: "Note", inverseName: "state")])
+            let note = EntityDescription("Note = title String, state > State.note")
+            let state = EntityDescription("State = version Integer64, note > Note.state")
             version = ModelVersion(names: ["One"], model: try ManagedObjectModel(entities: [note, state]))
             try StoreMaker(version).make(at: path)
             try shell(

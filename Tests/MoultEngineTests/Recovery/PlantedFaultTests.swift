@@ -8,7 +8,7 @@ import Testing
 
 /// Faults that the sqlite3 shell plants, each in a store of its own: an audit finds each, and a repair ends with a sound
 /// store or names what it has left.
-struct PlantedFaultTests {
+struct PlantedFaultTests {  // tier: long
     private static func expectAgreement(_ sql: String, isFault: Bool = true) throws {
         let store = try PlantedStore()
         try store.plant(sql)
@@ -126,7 +126,7 @@ struct PlantedFaultTests {
         _ = try Migrator().run(try #require(other.migration), on: store.path)
         #expect(try store.line("SELECT count(*) FROM \(table)") == count)
         let report = try store.repair()
-        #expect(report.isWell && report.faults.allSatisfy { $0.rule == .dangling }, "\(report)")
+        #expect(report.isWell && !report.faults.contains { $0.rule != .dangling }, "\(report)")
         #expect(try store.errors().isEmpty && store.line(rows) == before)
     }
 

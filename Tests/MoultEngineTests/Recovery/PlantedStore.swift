@@ -71,53 +71,18 @@ final class PlantedStore {
         """
 
     private static func model() throws -> ManagedObjectModel {
-        try ManagedObjectModel(entities: [
-            EntityDescription(
-                name: "Owner",
-                attributes: [
-                    .init(name: "name", type: .string),
-                    .init(name: "thingCount", type: .integer64, derivation: .init(expression: "things.@count")),
-                ],
-                relationships: [
-                    .init(
-                        name: "things", destinationEntityName: "Thing", inverseName: "owner", maxCount: 0,
-                        isOrdered: true),
-                    .init(name: "needed", destinationEntityName: "Thing", inverseName: "must", maxCount: 0),
-                ]),
-            EntityDescription(
-                name: "Thing",
-                attributes: [
-                    .init(name: "flag", type: .boolean), .init(name: "i16", type: .integer16),
-                    .init(name: "i32", type: .integer32), .init(name: "i64", type: .integer64, isOptional: false),
-                    .init(name: "day", type: .date), .init(name: "dbl", type: .double),
-                    .init(name: "flt", type: .float), .init(name: "dec", type: .decimal),
-                    .init(name: "str", type: .string, isOptional: false), .init(name: "link", type: .uri),
-                    .init(name: "ident", type: .uuid), .init(name: "trans", type: .transformable),
-                    .init(name: "bin", type: .binary),
-                    .init(name: "ext", type: .binary, allowsExternalBinaryDataStorage: true),
-                ],
-                relationships: [
-                    .init(name: "owner", destinationEntityName: "Owner", inverseName: "things"),
-                    .init(name: "must", destinationEntityName: "Owner", inverseName: "needed", isOptional: false),
-                    .init(name: "boss", destinationEntityName: "Thing", inverseName: "staff"),
-                    .init(name: "staff", destinationEntityName: "Thing", inverseName: "boss", maxCount: 0),
-                    .init(name: "cover", destinationEntityName: "Cover", inverseName: "thing"),
-                    .init(
-                        name: "tags", destinationEntityName: "Tag", inverseName: "things", maxCount: 0,
-                        isOrdered: true),
-                    .init(name: "friends", destinationEntityName: "Thing", inverseName: "friends", maxCount: 0),
-                    .init(name: "loose", destinationEntityName: "Tag", maxCount: 0),
-                ]),
-            EntityDescription(
-                name: "Special", superentityName: "Thing", attributes: [.init(name: "extra", type: .string)]),
-            EntityDescription(
-                name: "Cover",
-                relationships: [.init(name: "thing", destinationEntityName: "Thing", inverseName: "cover")]),
-            EntityDescription(
-                name: "Tag", attributes: [.init(name: "word", type: .string)],
-                relationships: [
-                    .init(name: "things", destinationEntityName: "Thing", inverseName: "tags", maxCount: 0)
-                ], uniquenessConstraints: [["word"]]),
-        ])
+        try ManagedObjectModel(
+            """
+            Owner = name String, thingCount Integer64 derived=things.@count, things >> Thing.owner ordered,
+                needed >> Thing.must
+            Thing = flag Boolean, i16 Integer16, i32 Integer32, i64 Integer64 required, day Date, dbl Double, flt Float,
+                dec Decimal, str String required, link URI, ident UUID, trans Transformable, bin Binary,
+                ext Binary external, owner > Owner.things, must > Owner.needed required, boss > Thing.staff,
+                staff >> Thing.boss, cover > Cover.thing, tags >> Tag.things ordered, friends >> Thing.friends,
+                loose >> Tag
+            Special (Thing) = extra String
+            Cover = thing > Thing.cover
+            Tag unique=word = word String, things >> Thing.tags
+            """)
     }
 }

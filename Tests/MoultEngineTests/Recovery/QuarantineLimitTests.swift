@@ -7,7 +7,7 @@ import Testing
 @testable import MoultEngine
 
 /// One fault of a table must not take a store apart, object by object.
-struct QuarantineLimitTests {
+struct QuarantineLimitTests {  // tier: long
     @Test func `a repair that would put most of an entity aside is refused, and runs when it is told to`() throws {
         let library = try LibraryStore()
         // The numbers of thirty books are lost, as by a tool that rewrote the column.

@@ -10,8 +10,8 @@ import Testing
 @testable import MoultEngine
 
 /// Real stores, each taken to later versions of its model and back again.
-@Suite("Real stores go back", .enabled(if: Corpus.isAvailable))
-struct RealWayBackTests {
+@Suite("Real stores go back", .enabled(if: Corpus.isWhole))
+struct RealWayBackTests {  // tier: long
     /// Why a real store may not go back, by a part of the sentence: each was judged to be a loss, or a value that only the
     /// way forward has lost.
     private static let judged = [

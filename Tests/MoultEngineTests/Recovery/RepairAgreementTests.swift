@@ -8,7 +8,7 @@ import Testing
 
 /// What a repair says and what an audit finds afterwards are one: of faults made with the sqlite3 shell, alone and several
 /// at once.
-struct RepairAgreementTests {
+struct RepairAgreementTests {  // tier: long
     private static let unique = "Z_Tag_UNIQUE_name"
     private static let damages = [
         "DROP INDEX \(unique); UPDATE ZTAG SET ZNAME = 'tag 1' WHERE Z_PK = 2",

@@ -9,7 +9,7 @@ import Testing
 
 /// What a salvage says beside the rows: what has no place, what a rule refuses, what a log lacks, and that nothing of the
 /// damaged store is changed. The sqlite3 shell counts.
-struct SalvageAccountTests {
+struct SalvageAccountTests {  // tier: long
     /// The machine as another process sees it.
     private struct OtherSystem: ForwardingSystem { let processIdentifier: Int32 }
 

@@ -9,7 +9,7 @@ import Testing
 
 /// Damages of five kinds, each with a seed, to stores of which a witness knows the pages. Every row whose own pages are
 /// undamaged is read, every other one is read or named lost, and no more is named lost than one page holds.
-struct SalvageDamageTests {
+struct SalvageDamageTests {  // tier: long
     private static let kinds = ["page", "root", "header", "freelist", "truncation"]
     /// 75 of each shape in the tier, a tenth of them otherwise.
     private static let seeds = Tier.faults.isAsked ? 15 : 2

@@ -10,7 +10,7 @@ import Testing
 
 /// Stores from which somebody has dropped tables of persistent history or the index of a uniqueness constraint, or has
 /// made an index of the same name on something else, with the sqlite3 shell.
-struct SchemaDamageTests {
+struct SchemaDamageTests {  // tier: long
     private func objects(_ path: String) throws -> String {
         try SQLiteShell.run(path, "SELECT type, name, sql FROM sqlite_master WHERE sql NOT NULL ORDER BY 1, 2")
     }

@@ -10,7 +10,7 @@ import Testing
 
 /// Stores whose metadata name the current version while tables, columns or indexes are missing: made with the sqlite3
 /// shell, repaired, and compared by the shell with what a fresh store has.
-struct SchemaRepairTests {
+struct SchemaRepairTests {  // tier: long
     /// Every object of the catalogue with its text, by the shell.
     private func objects(_ path: String) throws -> Set<String> {
         Set(
@@ -143,20 +143,11 @@ struct SchemaRepairTests {
         let folder = try ScratchFolder()
         let version = ModelVersion(
             names: ["1"],
-            model: try ManagedObjectModel(entities: [
-                EntityDescription(
-                    name: "Item",
-                    relationships: [
-                        .init(
-                            name: "tags", destinationEntityName: "Tag", inverseName: "items", maxCount: 0,
-                            isOrdered: true)
-                    ]),
-                EntityDescription(
-                    name: "Tag",
-                    relationships: [
-                        .init(name: "items", destinationEntityName: "Item", inverseName: "tags", maxCount: 0)
-                    ]),
-            ]))
+            model: try ManagedObjectModel(
+                """
+                Item = tags >> Tag.items ordered
+                Tag = items >> Item.tags
+                """))
         let path = folder.path + "/Lists.sqlite"
         try StoreMaker(version).make(at: path)
         _ = try SQLiteShell.run(
@@ -248,9 +239,7 @@ struct SchemaRepairTests {
                         .init(name: "day", type: .date, defaultValue: .date(3600)),
                         .init(name: "data", type: .binary, defaultValue: .binary([1, 2])),
                     ]),
-                EntityDescription(
-                    name: "Special", superentityName: "Item",
-                    attributes: [.init(name: "extra", type: .string, defaultValue: .string("special"))]),
+                EntityDescription("Special (Item) = extra String =special"),
             ]))
     }
 
@@ -288,14 +277,7 @@ struct SchemaRepairTests {
         let path = folder.path + "/Codes.store"
         let version = ModelVersion(
             names: ["codes"],
-            model: try ManagedObjectModel(entities: [
-                EntityDescription(
-                    name: "Item",
-                    attributes: [
-                        .init(name: "code", type: .integer64, isOptional: false, defaultValue: .integer(0)),
-                        .init(name: "title", type: .string),
-                    ], uniquenessConstraints: [["code"]])
-            ]))
+            model: try ManagedObjectModel("Item unique=code = code Integer64 required =0, title String"))
         try StoreMaker(version).make(at: path)
         _ = try SQLiteShell.run(
             path,

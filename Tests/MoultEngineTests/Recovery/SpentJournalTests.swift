@@ -8,7 +8,7 @@ import Testing
 
 /// A rollback journal whose transaction has ended: SQLite leaves it if the process dies before it gives its lock back, and
 /// `journal_mode = PERSIST` leaves the same.
-@Suite struct SpentJournalTests {
+@Suite struct SpentJournalTests {  // tier: long
     private static func leaveJournal(_ fixture: EngineFixture) throws -> String {
         let said = try fixture.shell("PRAGMA journal_mode = PERSIST; UPDATE ZITEM SET Z_OPT = Z_OPT + 1 WHERE Z_PK = 1")
         #expect(said == "persist\n")

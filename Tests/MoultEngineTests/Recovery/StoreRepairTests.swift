@@ -8,7 +8,7 @@ import Testing
 @testable import MoultEngine
 
 /// Faults made with the sqlite3 shell, one kind at a time; what a repair makes of them is read with plain SQL.
-struct StoreRepairTests {
+struct StoreRepairTests {  // tier: long
     private func repair(_ library: LibraryStore, _ rules: Set<RepairRule> = Set(RepairRule.allCases)) throws
         -> RepairReport
     {

@@ -10,7 +10,7 @@ import Testing
 
 /// Pages are overwritten one by one; what is salvaged must be the very rows that the sqlite3 shell knows from before, and
 /// what is missing must lie in a range that the report names.
-struct StoreSalvageTests {
+struct StoreSalvageTests {  // tier: long
     private static func filled() throws -> LibraryStore {
         let library = try LibraryStore()
         try library.shell(

@@ -97,7 +97,7 @@ struct UnreadableRecordTests {
 
     @Test func `a store whose model cannot be read is not called well`() throws {
         let library = try LibraryStore(history: false)
-        #expect(StoreDiagnosis(library.path).findings.allSatisfy { $0.severity == .note })
+        #expect(StoreDiagnosis(library.path).findings.filter { $0.severity != .note } == [])
         try library.shell("UPDATE Z_MODELCACHE SET Z_CONTENT = substr(Z_CONTENT, 1, length(Z_CONTENT) / 2)")
         let findings = StoreDiagnosis(library.path).findings
         #expect(findings.contains { $0.code == "model-cache" && $0.severity > .note })

@@ -10,7 +10,7 @@ import Testing
 @testable import MoultVerify
 
 /// What fixes were to change is accepted, and every other change of any table is found.
-struct ChangeVerifierTests {
+struct ChangeVerifierTests {  // tier: long
     private static let noteTables = """
         CREATE TEMP TABLE moult_fixed (tbl TEXT, key INTEGER, property TEXT);
         CREATE TEMP TABLE moult_gone (tbl TEXT, key INTEGER);

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// However a run dies, an object is in the store or in the quarantine, and never in both.
-struct QuarantineKillTests {
+struct QuarantineKillTests {  // tier: long
     @Test func `a killed run neither loses an object nor keeps one twice`() throws {
         try Self.trial(topics: 4_000)
     }

@@ -9,7 +9,7 @@ import Testing
 
 /// Objects that go back from the quarantine stand where they stood in every ordered list, and whatever led to them leads
 /// to them again, with an inverse or without.
-struct QuarantineOrderTests {
+struct QuarantineOrderTests {  // tier: long
     private let folder: ScratchFolder
     private let store: String
     private let version: ModelVersion

@@ -24,7 +24,7 @@ private final class LookingSystem: ForwardingSystem {
 }
 
 /// What rules have sent to the quarantine goes back, told by the sqlite3 shell.
-@Suite("Objects of the quarantine go back") struct RestorationTests {
+@Suite("Objects of the quarantine go back") struct RestorationTests {  // tier: long
     private static func quarantine(_ forum: BrokenForum, _ rules: ValidationRule...) throws -> MigrationOutcome {
         let audit = try RuleAudit(forum.path, rules, version: ForumRules.version)
         return try Migrator().run(try #require(try audit.mending()), on: forum.path)

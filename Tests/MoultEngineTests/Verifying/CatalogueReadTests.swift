@@ -10,7 +10,7 @@ import Testing
 /// How often a store's own account of itself is read: a few times, however many entities it has. Otherwise the time
 /// would grow with their square.
 @Suite("A catalogue is not read anew for each entity")
-struct CatalogueReadTests {
+struct CatalogueReadTests {  // tier: long
     private let small = 5
     private let large = 20
 

@@ -9,7 +9,7 @@ import Testing
 
 /// Which trees a transaction has written to, against the sqlite3 shell's `dbstat` of the file before, the bytes that
 /// differ in the file after it, and the rows.
-@Suite("Changed pages") struct ChangedPagesTests {
+@Suite("Changed pages") struct ChangedPagesTests {  // tier: long
     private static let tables = 0..<5
 
     /// Some tables with indexes, rows with overflow, and free pages.

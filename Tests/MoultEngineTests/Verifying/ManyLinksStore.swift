@@ -120,15 +120,8 @@ extension ManyLinksStore {
         }
         return [
             post,
-            EntityDescription(
-                name: "Cover", attributes: [.init(name: "colour", type: .integer32)],
-                relationships: [link("post", "Post", "cover")]),
-            EntityDescription(
-                name: "Person", attributes: [.init(name: "name", type: .string)],
-                relationships: [
-                    link("posts", "Post", "author", maxCount: 0), link("boss", "Person", "staff"),
-                    link("staff", "Person", "boss", maxCount: 0),
-                ]),
+            EntityDescription("Cover = colour Integer32, post > Post.cover"),
+            EntityDescription("Person = name String, posts >> Post.author, boss > Person.staff, staff >> Person.boss"),
             EntityDescription(name: "Reviewer", superentityName: "Person"),
             EntityDescription(
                 name: "Tag", attributes: [.init(name: "word", type: .string)],

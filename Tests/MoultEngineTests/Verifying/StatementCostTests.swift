@@ -12,7 +12,7 @@ import Testing
 /// What each statement costs, in steps of SQLite's virtual machine, on a store and on one with four times as much of
 /// everything: no more than four times and a half the steps, whatever indexes the store lacks.
 @Suite("Statements grow with the store, not with the product of its tables")
-struct StatementCostTests {
+struct StatementCostTests {  // tier: long
     private static let size = 150
     private static let growth = 4
     private static let names = ["rebuilt", "moved", "narrowed", "other end"]

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Every compiled model and model cache of the corpus against the hashes that Apple's tools wrote.
-@Suite(.enabled(if: Corpus.isAvailable)) struct ModelArchiveCorpusTests {
+@Suite(.enabled(if: Corpus.isWhole)) struct ModelArchiveCorpusTests {  // tier: long
     @Test func `the model cache of every store has the hashes of its metadata`() throws {
         var (stores, entities, checksums, digests) = (0, 0, 0, 0)
         for store in try CorpusStore.all() {

@@ -5,7 +5,7 @@ import MoultModelFiles
 import TestSupport
 import Testing
 
-@Suite(.enabled(if: Corpus.isAvailable)) struct ModelArchiveWriterTests {
+@Suite(.enabled(if: Corpus.isWhole)) struct ModelArchiveWriterTests {  // tier: long
     @Test func `every real cache comes back from the written one, of the same classes and keys`() throws {
         var (caches, sameShape) = (0, 0)
         for store in try CorpusStore.all() {
@@ -79,7 +79,7 @@ import Testing
     }
 }
 
-@Suite struct ModelArchiveTests {
+@Suite struct ModelArchiveTests {  // tier: long
     /// A model that says everything an archive has a place for.
     static func model() throws -> ManagedObjectModel {
         let attributes: [AttributeDescription] = [

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What `momc` made of the sources of the corpus, against what Moult makes of them, by a reader in Python.
-@Suite(.enabled(if: Corpus.isAvailable)) struct CompiledModelCorpusTests {
+@Suite(.enabled(if: Corpus.isWhole)) struct CompiledModelCorpusTests {  // tier: long
     /// Why a compiled model of the corpus differs from what Moult compiles of its source.
     private enum Difference: String, CaseIterable {
         case noIndexes = "older compilers wrote no fetch index for an indexed attribute"

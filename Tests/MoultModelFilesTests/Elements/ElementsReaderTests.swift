@@ -5,7 +5,7 @@ import MoultModelFiles
 import TestSupport
 import Testing
 
-@Suite(.enabled(if: Corpus.isAvailable)) struct ElementsReaderTests {
+@Suite(.enabled(if: Corpus.isWhole)) struct ElementsReaderTests {  // tier: long
     /// The witnesses are hashes that Apple's tools wrote for the same entities: stores' metadata and version lists.
     @Test func `every binary model of Xcode 3 is read, with hashes that Apple's tools know`() throws {
         let known = try knownHashes()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The mapping models that Xcode wrote, and those that Moult writes of them, by readers in Python.
-@Suite(.enabled(if: Corpus.isAvailable)) struct MappingSourceCorpusTests {
+@Suite(.enabled(if: Corpus.isWhole)) struct MappingSourceCorpusTests {  // tier: long
     private let scratch: ScratchFolder
 
     init() throws { scratch = try ScratchFolder() }

@@ -132,7 +132,7 @@ import Testing
 }
 
 /// Where the two compiled forms of a version lie beside each other, or only one of them.
-@Suite(.enabled(if: Corpus.isAvailable)) struct TwoCompiledFormsTests {
+@Suite(.enabled(if: Corpus.isWhole)) struct TwoCompiledFormsTests {
     private let scratch: ScratchFolder
     /// A folder with `Model.mom` and `Model.omo` of the same model.
     private var folder: String { scratch.path + "/Models" }

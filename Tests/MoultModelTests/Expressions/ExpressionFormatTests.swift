@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The texts are those of Apple's documentation and of what Core Data is known to print.
-@Suite struct ExpressionFormatTests {
+@Suite struct ExpressionFormatTests {  // tier: long
     @Test(
         arguments: [
             ("pages.@count", "count:(pages)"), ("@count", "count:(SELF)"), ("canonical:(name)", "canonical:(name)"),

@@ -1,7 +1,7 @@
 import MoultModel
 import Testing
 
-@Suite struct ExpressionRoundTripTests {
+@Suite struct ExpressionRoundTripTests {  // tier: long
     @Test func `a printed predicate is read as the same tree`() throws {
         var wrong: [String] = []
         for seed in UInt64(0)..<1500 {

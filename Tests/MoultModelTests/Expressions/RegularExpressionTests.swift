@@ -3,7 +3,7 @@ import MoultModel
 import TestSupport
 import Testing
 
-@Suite struct RegularExpressionTests {
+@Suite struct RegularExpressionTests {  // tier: long
     @Test(arguments: [
         ("a.c", "abc", true), ("a.c", "a\nc", false), ("(?s)a.c", "a\nc", true), ("a|bc", "bc", true),
         ("a|bc", "ac", false),

@@ -129,7 +129,7 @@ import Testing
         let request = NSFetchRequest<Person>(entityName: "Person")
         request.returnsObjectsAsFaults = false
         let people = try context.fetch(request)
-        #expect(people.allSatisfy { !$0.isFault })
+        #expect(people.map(\.isFault) == [false, false, false])
         let id = people[0].objectID
         #expect(try context.existingObject(with: id) === people[0])
         #expect(context.object(with: id) === people[0])

@@ -24,42 +24,14 @@ struct BulkTests {
 
     /// A list with items, which go with it; a keeper that forbids it; a cover that cannot be without it.
     private static func model() throws -> ManagedObjectModel {
-        try ManagedObjectModel(entities: [
-            EntityDescription(
-                name: "List",
-                attributes: [
-                    AttributeDescription(name: "name", type: .string, isOptional: false),
-                    AttributeDescription(name: "rank", type: .integer16, defaultValue: .integer(7)),
-                    AttributeDescription(name: "photo", type: .binary, allowsExternalBinaryDataStorage: true),
-                ],
-                relationships: [
-                    RelationshipDescription(
-                        name: "items", destinationEntityName: "Item", inverseName: "list", maxCount: 0,
-                        deleteRule: .cascade),
-                    RelationshipDescription(
-                        name: "keeper", destinationEntityName: "Keeper", inverseName: "lists", deleteRule: .deny),
-                    RelationshipDescription(name: "cover", destinationEntityName: "Cover", inverseName: "list"),
-                    RelationshipDescription(
-                        name: "friends", destinationEntityName: "List", inverseName: "friends", maxCount: 0),
-                ], uniquenessConstraints: [["name"]]),
-            EntityDescription(
-                name: "Item", attributes: [AttributeDescription(name: "price", type: .decimal)],
-                relationships: [
-                    RelationshipDescription(name: "list", destinationEntityName: "List", inverseName: "items")
-                ]),
-            EntityDescription(
-                name: "Keeper",
-                relationships: [
-                    RelationshipDescription(
-                        name: "lists", destinationEntityName: "List", inverseName: "keeper", maxCount: 0)
-                ]),
-            EntityDescription(
-                name: "Cover",
-                relationships: [
-                    RelationshipDescription(
-                        name: "list", destinationEntityName: "List", inverseName: "cover", isOptional: false)
-                ]),
-        ])
+        try ManagedObjectModel(
+            """
+            List unique=name = name String required, rank Integer16 =7, photo Binary external,
+                items >> Item.list cascade, keeper > Keeper.lists deny, cover > Cover.list, friends >> List.friends
+            Item = price Decimal, list > List.items
+            Keeper = lists >> List.keeper
+            Cover = list > List.cover required
+            """)
     }
 
     private func fetch(_ entity: String, _ predicate: String? = nil) throws -> ObjectFetch {

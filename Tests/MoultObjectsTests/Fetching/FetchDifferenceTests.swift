@@ -70,7 +70,7 @@ struct FetchDifference {
 }
 
 @Suite("Fetches in SQL and in memory")
-struct FetchDifferenceTests {
+struct FetchDifferenceTests {  // tier: long
     @Test func `a few hundred random fetches find the same objects in the same order`() throws {
         var difference = FetchDifference()
         try difference.run(seeds: 1..<4, perWorld: 120)

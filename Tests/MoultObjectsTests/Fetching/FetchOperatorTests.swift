@@ -8,7 +8,7 @@ import Testing
 
 /// Every operator between every two values that are easily compared wrongly.
 @Suite("Operators in SQL and in memory")
-struct FetchOperatorTests {
+struct FetchOperatorTests {  // tier: long
     private let world: FetchWorld
 
     init() throws { world = try FetchWorld(seed: 11, model: FetchModel.make(), texts: ValuePool.texts) }

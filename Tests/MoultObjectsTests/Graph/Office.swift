@@ -50,118 +50,39 @@ final class Office {
     }
 
     static func model() throws -> ManagedObjectModel {
-        try ManagedObjectModel(entities: [person, manager, team, task, badge, label, rules])
-    }
-
-    private static let name = AttributeDescription(name: "name", type: .string, isOptional: false)
-
-    private static var person: EntityDescription {
-        EntityDescription(
-            name: "Person",
-            attributes: [
-                name,
-                AttributeDescription(name: "age", type: .integer16, defaultValue: .integer(18)),
-                AttributeDescription(name: "height", type: .float),
-                AttributeDescription(name: "mood", type: .string, isTransient: true),
-                AttributeDescription(name: "email", type: .string),
-                AttributeDescription(
-                    name: "taskCount", type: .integer64, derivation: .init(expression: "tasks.@count")),
-            ],
-            relationships: [
-                RelationshipDescription(name: "team", destinationEntityName: "Team", inverseName: "members"),
-                RelationshipDescription(
-                    name: "tasks", destinationEntityName: "Task", inverseName: "owner", maxCount: 0,
-                    deleteRule: .cascade),
-                RelationshipDescription(name: "badge", destinationEntityName: "Badge", inverseName: "holder"),
-                RelationshipDescription(
-                    name: "friends", destinationEntityName: "Person", inverseName: "friends", maxCount: 0),
-                RelationshipDescription(name: "spouse", destinationEntityName: "Person", inverseName: "spouse"),
-                RelationshipDescription(
-                    name: "favourites", destinationEntityName: "Label", maxCount: 0, isOrdered: true),
-                RelationshipDescription(name: "mainLabel", destinationEntityName: "Label"),
-            ],
-            uniquenessConstraints: [["email"]])
-    }
-
-    private static var manager: EntityDescription {
-        EntityDescription(
-            name: "Manager", superentityName: "Person",
-            attributes: [AttributeDescription(name: "budget", type: .decimal)],
-            relationships: [
-                RelationshipDescription(
-                    name: "leads", destinationEntityName: "Team", inverseName: "lead", maxCount: 0, deleteRule: .deny)
-            ])
-    }
-
-    private static var team: EntityDescription {
-        EntityDescription(
-            name: "Team", attributes: [name],
-            relationships: [
-                RelationshipDescription(
-                    name: "members", destinationEntityName: "Person", inverseName: "team", maxCount: 0, isOrdered: true),
-                RelationshipDescription(name: "lead", destinationEntityName: "Manager", inverseName: "leads"),
-            ])
-    }
-
-    private static var task: EntityDescription {
-        EntityDescription(
-            name: "Task", attributes: [name],
-            relationships: [
-                RelationshipDescription(name: "owner", destinationEntityName: "Person", inverseName: "tasks"),
-                RelationshipDescription(
-                    name: "labels", destinationEntityName: "Label", inverseName: "tasks", maxCount: 0),
-                // A cycle of cascades.
-                RelationshipDescription(
-                    name: "parts", destinationEntityName: "Task", inverseName: "whole", maxCount: 0,
-                    deleteRule: .cascade),
-                RelationshipDescription(
-                    name: "whole", destinationEntityName: "Task", inverseName: "parts", deleteRule: .cascade),
-            ])
-    }
-
-    private static var badge: EntityDescription {
-        EntityDescription(
-            name: "Badge", attributes: [name],
-            relationships: [
-                RelationshipDescription(
-                    name: "holder", destinationEntityName: "Person", inverseName: "badge", deleteRule: .noAction)
-            ])
-    }
-
-    private static var label: EntityDescription {
-        EntityDescription(
-            name: "Label", attributes: [name],
-            relationships: [
-                RelationshipDescription(
-                    name: "tasks", destinationEntityName: "Task", inverseName: "labels", maxCount: 0)
-            ])
-    }
-
-    /// An attribute for every rule there is.
-    private static var rules: EntityDescription {
-        EntityDescription(
-            name: "Ruled",
-            attributes: [
-                AttributeDescription(name: "required", type: .string, isOptional: false),
-                AttributeDescription(
-                    name: "number", type: .integer32, validation: .init(minimum: "1", maximum: "10")),
-                AttributeDescription(
-                    name: "amount", type: .decimal, validation: .init(minimum: "0.5", maximum: "9.5")),
-                AttributeDescription(
-                    name: "text", type: .string, validation: .init(minimum: "2", maximum: "5")),
-                AttributeDescription(
-                    name: "code", type: .string, validation: .init(regularExpression: "[A-Z]{2}[0-9]+")),
-                AttributeDescription(
-                    name: "day", type: .date, validation: .init(minimum: "0", maximum: "1000")),
-                AttributeDescription(
-                    name: "even", type: .integer32,
-                    validation: .init(rules: [.init(predicate: "SELF IN {2, 4, 6}", warning: "must be even")])),
-            ],
-            relationships: [
-                RelationshipDescription(
-                    name: "few", destinationEntityName: "Label", isOptional: false, maxCount: 2, minCount: 1),
-                RelationshipDescription(name: "one", destinationEntityName: "Label", isOptional: false),
-            ])
+        var model = try ManagedObjectModel(
+            """
+            Person unique=email = name String required, age Integer16 =18, height Float, mood String transient, email String,
+                taskCount Integer64 derived=tasks.@count, team > Team.members, tasks >> Task.owner cascade,
+                badge > Badge.holder, friends >> Person.friends, spouse > Person.spouse, favourites >> Label ordered,
+                mainLabel > Label
+            Manager (Person) = budget Decimal, leads >> Team.lead deny
+            Team = name String required, members >> Person.team ordered, lead > Manager.leads
+            Task = name String required, owner > Person.tasks, labels >> Label.tasks, parts >> Task.whole cascade,
+                whole > Task.parts cascade
+            Badge = name String required, holder > Person.badge noAction
+            Label = name String required, tasks >> Task.labels
+            Ruled = required String required, number Integer32 min=1 max=10, amount Decimal min=0.5 max=9.5,
+                text String min=2 max=5, code String, day Date min=0 max=1000, even Integer32, few >> Label required,
+                one > Label required
+            """)
+        // A rule of each kind that the notation has not.
+        try model.updateEntity("Ruled") { ruled in
+            for place in ruled.attributes.indices {
+                switch ruled.attributes[place].name {
+                case "code": ruled.attributes[place].validation.regularExpression = "[A-Z]{2}[0-9]+"
+                case "even":
+                    ruled.attributes[place].validation.rules = [
+                        .init(predicate: "SELF IN {2, 4, 6}", warning: "must be even")
+                    ]
+                default: break
+                }
+            }
+            for place in ruled.relationships.indices where ruled.relationships[place].name == "few" {
+                (ruled.relationships[place].minCount, ruled.relationships[place].maxCount) = (1, 2)
+            }
+        }
+        return model
     }
 }
 

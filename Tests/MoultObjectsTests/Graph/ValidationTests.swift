@@ -100,14 +100,7 @@ struct ValidationTests {
     }
 
     @Test func `a required transient attribute is asked of new objects, not of those that were read`() throws {
-        let model = try ManagedObjectModel(entities: [
-            EntityDescription(
-                name: "Driver",
-                attributes: [
-                    AttributeDescription(name: "isDriving", type: .boolean, isOptional: false, isTransient: true),
-                    AttributeDescription(name: "name", type: .string),
-                ])
-        ])
+        let model = try ManagedObjectModel("Driver = isDriving Boolean required transient, name String")
         let coordinator = ObjectCoordinator(model: model)
         try coordinator.add(ObjectStore(inMemory: model))
         let first = ObjectContext(coordinator: coordinator)

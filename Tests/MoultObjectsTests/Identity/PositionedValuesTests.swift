@@ -7,7 +7,7 @@ import Testing
 @testable import MoultObjects
 
 @Suite("The values of an object, in its row and beside it")
-struct PositionedValuesTests {
+struct PositionedValuesTests {  // tier: long
     /// Values of every kind, empty and short ones, and some on both sides of the length up to which a row has them.
     private static let values: [AttributeValue?] =
         [

@@ -44,18 +44,12 @@ struct ConflictTests {
     }
 
     private static func constrained() throws -> ManagedObjectModel {
-        try ManagedObjectModel(entities: [
-            EntityDescription(
-                name: "Person",
-                attributes: [
-                    AttributeDescription(name: "email", type: .string),
-                    AttributeDescription(name: "first", type: .string),
-                    AttributeDescription(name: "number", type: .decimal),
-                ],
-                relationships: [RelationshipDescription(name: "boss", destinationEntityName: "Person")],
-                uniquenessConstraints: [["email"], ["first", "number"], ["boss"]]),
-            EntityDescription(name: "Friend", superentityName: "Person"),
-        ])
+        try ManagedObjectModel(
+            """
+            Person unique=email unique=first+number unique=boss = email String, first String, number Decimal,
+                boss > Person
+            Friend (Person)
+            """)
     }
 
     @Test(arguments: [true, false])

@@ -28,15 +28,7 @@ struct HistorySaveTests {
                 attributes: [
                     AttributeDescription(name: "alpha", type: .integer64, preservesValueInHistoryOnDeletion: true)
                 ]),
-            EntityDescription(
-                name: "Item",
-                attributes: [
-                    AttributeDescription(name: "a", type: .string), AttributeDescription(name: "b", type: .string),
-                    AttributeDescription(name: "t", type: .string, isTransient: true),
-                ],
-                relationships: [
-                    RelationshipDescription(name: "owner", destinationEntityName: "Base", inverseName: "items")
-                ]),
+            EntityDescription("Item = a String, b String, t String transient, owner > Base.items"),
         ])
     }
 

@@ -8,7 +8,7 @@ import Testing
 @testable import MoultObjects
 
 @Suite("Random saves")
-struct RandomSavesTests {
+struct RandomSavesTests {  // tier: long
     /// One store and the world that it should hold.
     private final class Run {
         let fixture: StoreFixture

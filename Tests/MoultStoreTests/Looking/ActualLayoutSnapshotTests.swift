@@ -22,32 +22,15 @@ struct ActualLayoutSnapshotTests {
             RelationshipDescription(
                 name: name, destinationEntityName: to, inverseName: inverse, maxCount: 0, isOrdered: ordered)
         }
-        return try ManagedObjectModel(entities: [
-            EntityDescription(
-                name: "User", attributes: [AttributeDescription(name: "name", type: .string)],
-                relationships: [
-                    toMany("blocked", "User", "blockedBy"), toMany("blockedBy", "User", "blocked"),
-                    toMany("friends", "User", "friends"), toMany("rooms", "Room", "users"),
-                    toMany("notes", "Message", nil, ordered: true),
-                    toMany("messages", "Message", "author", ordered: true),
-                ]),
-            EntityDescription(
-                name: "Room", attributes: [AttributeDescription(name: "title", type: .string)],
-                relationships: [toMany("users", "User", "rooms", ordered: true)]),
-            EntityDescription(
-                name: "Message",
-                relationships: [
-                    RelationshipDescription(name: "author", destinationEntityName: "User", inverseName: "messages"),
-                    RelationshipDescription(name: "reply", destinationEntityName: "Message", inverseName: "replies"),
-                    toMany("replies", "Message", "reply"),
-                ]),
-            EntityDescription(
-                name: "Image", superentityName: "Message",
-                attributes: [AttributeDescription(name: "value", type: .double)]),
-            EntityDescription(
-                name: "Text", superentityName: "Message",
-                attributes: [AttributeDescription(name: "value", type: .string)]),
-        ])
+        return try ManagedObjectModel(
+            """
+            User = name String, blocked >> User.blockedBy, blockedBy >> User.blocked, friends >> User.friends,
+                rooms >> Room.users, notes >> Message ordered, messages >> Message.author ordered
+            Room = title String, users >> User.rooms ordered
+            Message = author > User.messages, reply > Message.replies, replies >> Message.reply
+            Image (Message) = value Double
+            Text (Message) = value String
+            """)
     }
 
     private func make(_ model: ManagedObjectModel) throws {
@@ -192,7 +175,7 @@ struct ActualLayoutSnapshotTests {
 
     @Test func `another model's store is not taken for this one`() throws {
         try make(try Self.chat())
-        let other = try ManagedObjectModel(entities: [EntityDescription(name: "Other")])
+        let other = try ManagedObjectModel("Other")
         #expect {
             try layout(other)
         } throws: { ($0 as? MigrationError)?.code == .storeUnknown }

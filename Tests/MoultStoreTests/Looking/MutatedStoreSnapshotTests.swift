@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Damaged stores: whatever is in them, looking ends with an answer or with an error of Moult's, never with a crash.
-@Suite(.enabled(if: Corpus.isAvailable)) struct MutatedStoreSnapshotTests {
+@Suite(.enabled(if: Corpus.isAvailable)) struct MutatedStoreSnapshotTests {  // tier: long
     /// Small stores with sub-entities, a many-to-many, derived attributes and history.
     private static let stores = Corpus.stores.filter { path in
         [

@@ -124,7 +124,7 @@ struct StoreProbeTests {
         _ = try SQLiteShell.run(path("plain"), "CREATE TABLE t (v)")
         let damaged = whole[..<100] + [UInt8](repeating: 0xEE, count: 4000) + whole[4100...]
         let files: [(String, [UInt8])] = [
-            ("empty", []), ("random", (0..<5000).map { _ in .random(in: 128...255) }), ("xml", Array("<?xml ?>".utf8)),
+            ("empty", []), ("random", (0..<5000).map { UInt8(128 + $0 * 37 % 128) }), ("xml", Array("<?xml ?>".utf8)),
             ("plist", Array("bplist00".utf8)), ("short", Array(whole[..<9])), ("header", Array(whole[..<60])),
             ("cut", Array(whole.dropLast(5000))), ("damaged", Array(damaged)),
         ]
@@ -146,20 +146,11 @@ struct StoreProbeTests {
 
     @Test(.enabled(if: Corpus.isAvailable))
     func `every store of the corpus can be opened`() throws {
-        var opened = 0
-        var refused: [String] = []
+        #expect(Corpus.stores.count > 15)
         for store in Corpus.stores {
-            do {
-                let tables = try StoreProbe.read(store, folder: scratch.path) { try $0.connection.catalogue().tables }
-                #expect(!tables.isEmpty)
-                opened += 1
-            } catch let error as MigrationError {
-                refused.append("\(store): \(error)")
-            }
+            let tables = try StoreProbe.read(store, folder: scratch.path) { try $0.connection.catalogue().tables }
+            #expect(!tables.isEmpty, "\(store)")
         }
-        print("StoreProbe: \(opened) corpus stores opened, \(refused.count) refused")
-        for line in refused { print(line) }
-        #expect(opened > 20)
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).isEmpty)
     }
 }

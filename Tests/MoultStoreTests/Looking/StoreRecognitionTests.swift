@@ -175,13 +175,13 @@ struct StoreRecognitionTests {
         _ = try SQLiteShell.run(path, sql)
         let snapshot = try StoreProbe.read(path) { try StoreSnapshot($0.connection) }
         #expect(snapshot.cachedModel == nil)
-        #expect(snapshot.findings.allSatisfy { $0.code == "model-cache" && $0.severity < .error })
+        #expect(snapshot.findings.filter { $0.code != "model-cache" || $0.severity == .error } == [])
         #expect(try recognise(Self.versions(1...1)).status == .current(version: "V1"))
     }
 }
 
 /// Real stores against the versions of their own projects.
-struct CorpusRecognitionTests {
+struct CorpusRecognitionTests {  // tier: long
     @Test(
         .enabled(if: Corpus.isAvailable),
         arguments: [
@@ -228,6 +228,6 @@ struct CorpusRecognitionTests {
             }
         }
         print("Stores with a model of their own: \(cached); with a model of the project by hash: \(matched)")
-        #expect(cached == 46)
+        #expect(cached == CorpusStores.withModel.count && (cached == 46 || !Corpus.isWhole))
     }
 }

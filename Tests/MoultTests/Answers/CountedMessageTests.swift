@@ -3,7 +3,7 @@ import Testing
 
 /// The messages of all targets: a number of things is written by `Quantity.count`, so that `1 rows` and `1000000 rows`
 /// appear nowhere.
-struct CountedMessageTests {
+struct CountedMessageTests {  // tier: long
     @Test func `no message puts a count beside a plural`() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Sources")

@@ -5,7 +5,7 @@ import MoultModel
 import Testing
 
 @Suite("Text of reports")
-struct TextTests {
+struct TextTests {  // tier: long
     @Test func `a table is aligned, wide characters fill two columns, control characters are spelled out`() {
         var table = TextTable([.left("entity"), .right("rows"), .left("")])
         table.add("Post", "100,000", "x")

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 @Suite("Anonymous copies")
-struct AnonymousCopyTests {
+struct AnonymousCopyTests {  // tier: long
     /// Prints each text of the first store that is in the bytes of the second, by Python alone.
     static let search = Witness.folder + "/traces.py"
 

@@ -6,7 +6,7 @@ import Testing
 /// The exports of real stores, read by Python alone: no bytes are base64 or `x'…'` that hold JSON, or an archive or property
 /// list whose classes are all known.
 @Suite("Readable exports of real stores", .enabled(if: Corpus.isAvailable))
-struct ReadableCorpusTests {
+struct ReadableCorpusTests {  // tier: long
     private static let search = """
         import base64, csv, glob, json, os, plistlib, re, sys
         csv.field_size_limit(10 ** 9)
@@ -49,7 +49,7 @@ struct ReadableCorpusTests {
             let own = try ScratchFolder()
             let path = try own.copyStore(store)
             for format in [ExportWriter.Format.csv, .jsonl] {
-                _ = try? ExportWriter(format).write(
+                _ = try ExportWriter(format).write(
                     path, .init(), versions: nil, to: "\(folder.path)/\(format.rawValue)-\(number)")
             }
         }
@@ -58,6 +58,6 @@ struct ReadableCorpusTests {
         #expect(run.exit == 0 && lines.count == 1, "\(run.output.prefix(4_000))")
         let rows = lines.last.flatMap { Int($0.dropFirst(5)) } ?? 0
         print("EXPORTED: \(rows) rows")
-        #expect(rows > 10_000)
+        #expect(rows > (Corpus.isSmall ? 100 : 10_000))
     }
 }

@@ -35,15 +35,10 @@ struct SampleStore {
                         name: "tags", destinationEntityName: "Tag", inverseName: "dishes", maxCount: 0, isOrdered: true),
                     .init(name: "goesWith", destinationEntityName: "Dish", inverseName: "goesWith", maxCount: 0),
                 ]),
-            EntityDescription(
-                name: "Soup", superentityName: "Dish", attributes: [.init(name: "isHot", type: .boolean)]),
-            EntityDescription(
-                name: "Ingredient", attributes: [.init(name: "name", type: .string)],
-                relationships: [.init(name: "dish", destinationEntityName: "Dish", inverseName: "ingredients")]),
+            EntityDescription("Soup (Dish) = isHot Boolean"),
+            EntityDescription("Ingredient = name String, dish > Dish.ingredients"),
             // The name of a table of the store, and of a column that every view has.
-            EntityDescription(
-                name: "ZDISH",
-                attributes: [.init(name: "Entity", type: .string), .init(name: "z_pk", type: .integer32)]),
+            EntityDescription("ZDISH = Entity String, z_pk Integer32"),
             EntityDescription(
                 name: "Tag", attributes: [.init(name: hostileColumn, type: .string)],
                 relationships: [.init(name: "dishes", destinationEntityName: "Dish", inverseName: "tags", maxCount: 0)]),

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite("Imports")
-struct StoreImportTests {
+struct StoreImportTests {  // tier: long
     private struct Empty {
         let path: String
         let version: ModelVersion
@@ -242,16 +242,10 @@ struct StoreImportTests {
     }
 
     @Test func `a row that does not fit is named by its line, and nothing is imported`() throws {
-        let model = try ManagedObjectModel(entities: [
-            EntityDescription(
-                name: "User",
-                attributes: [
-                    .init(name: "name", type: .string, isOptional: false, validation: .init(minimum: "2")),
-                    .init(name: "age", type: .integer16),
-                ],
-                relationships: [.init(name: "friend", destinationEntityName: "User")], uniquenessConstraints: [["name"]]
-            )
-        ])
+        let model = try ManagedObjectModel(
+            """
+            User unique=name = name String required min=2, age Integer16, friend > User
+            """)
         let folder = try ScratchFolder()
         let new = try Empty(model, in: folder)
         for (name, text, code, says) in [

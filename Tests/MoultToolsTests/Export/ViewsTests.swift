@@ -9,7 +9,7 @@ import Testing
 
 /// Views give what the witness in Python gives, which knows nothing of them.
 @Suite("Views")
-struct ViewsTests {
+struct ViewsTests {  // tier: long
     @Test func `a store with every type and hostile names reads through its views as the witness reads it`() throws {
         let store = try SampleStore()
         let compared = try ViewComparison(store.path, original: store.path, model: store.model).run()
@@ -37,7 +37,7 @@ struct ViewsTests {
     @Test(.enabled(if: Corpus.isAvailable))
     func `real stores read through their views as the witness reads them`() throws {
         let stores = CorpusStores.distinct
-        let chosen = Corpus.isAskedWhole ? stores : stores.enumerated().filter { $0.offset % 6 == 0 }.map(\.element)
+        let chosen = Corpus.sample(stores, every: 6)
         var compared = 0
         for original in chosen {
             let folder = try ScratchFolder()

@@ -136,11 +136,7 @@ import Testing
     }
 
     @Test func `names that hide Foundation's or the language's are escaped and qualified`() throws {
-        let model = try ManagedObjectModel(entities: [
-            EntityDescription(
-                name: "Data", managedObjectClassName: "Data",
-                attributes: [.init(name: "class", type: .binary), .init(name: "protocol", type: .string)])
-        ])
+        let model = try ManagedObjectModel("Data class=Data = class Binary, protocol String")
         let text = try CoreDataClasses(model, .coreData, .whole).files.map(\.text).joined()
         #expect(text.contains("@NSManaged public var `class`: Foundation.Data?"))
         #expect(text.contains("@NSManaged public var `protocol`: String?"))

@@ -1,5 +1,6 @@
 import MoultBasics
 import MoultModel
+import TestSupport
 
 /// A model of everything that a SwiftData class can say, in three versions.
 enum Fleet {
@@ -77,20 +78,11 @@ enum Fleet {
                             name: "ship", destinationEntityName: "Ship", inverseName: "crew", isOptional: false,
                             minCount: 1)
                     ]),
-                EntityDescription(
-                    name: "Captain", superentityName: "Sailor",
-                    attributes: [.init(name: "rank", type: .integer16, isOptional: false)]),
+                EntityDescription("Captain (Sailor) = rank Integer16 required"),
                 EntityDescription(name: "Cook", superentityName: "Sailor"),
-                EntityDescription(
-                    name: "Port", attributes: [.init(name: "since", type: .date)],
-                    relationships: [
-                        .init(name: "ships", destinationEntityName: "Ship", inverseName: "ports", maxCount: 0),
-                        .init(name: "residents", destinationEntityName: "Ship", inverseName: "home", maxCount: 0),
-                    ]),
+                EntityDescription("Port = since Date, ships >> Ship.ports, residents >> Ship.home"),
                 // Names of Foundation and of the language.
-                EntityDescription(
-                    name: "Date",
-                    attributes: [.init(name: "day", type: .date), .init(name: "class", type: .string)]),
+                EntityDescription("Date = day Date, class String"),
                 EntityDescription(name: "Decimal", attributes: [.init(name: "digits", type: .decimal)]),
             ])
     }

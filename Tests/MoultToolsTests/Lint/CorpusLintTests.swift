@@ -7,8 +7,8 @@ import TestSupport
 import Testing
 
 /// Real models: no error that is false.
-@Suite("Lint of real models", .enabled(if: Corpus.isAvailable))
-struct CorpusLintTests {
+@Suite("Lint of real models", .enabled(if: Corpus.isWhole))
+struct CorpusLintTests {  // tier: long
     private static let all = Corpus.paths { $0.hasSuffix(".xcdatamodeld") }
     /// The newest state of each model, and every commit of it with the tier; without what cannot be read.
     private static let models: [(path: String, bundle: ModelBundle)] =

@@ -6,7 +6,7 @@ import Testing
 
 /// Each rule with its two models, written by hand in the table.
 @Suite("Examples of the rules of lint")
-struct RuleExampleTests {
+struct RuleExampleTests {  // tier: long
     private static let codes = LintRule.all.map(\.code)
     /// The rules whose examples are models; PlanRuleTests has the others.
     private static let modelCodes = LintRule.all.filter { $0.failing.swift == nil }.map(\.code)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite("Work from the page")
-struct WorkTests {
+struct WorkTests {  // tier: long
     @Test func `a store is backed up, rehearsed, migrated and restored, each after a confirmation`() async throws {
         let forum = try ForumStore()
         let before = try forum.sql(".sha3sum")

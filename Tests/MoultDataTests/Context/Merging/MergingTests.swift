@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Contexts that write at the same time see and save what plain values say.
-@MainActor struct MergingTests {
+@MainActor struct MergingTests {  // tier: long
     @Test(arguments: [UInt64(1), 2, 3, 4, 5, 6]) func `random writes of three contexts end as plain values say`(
         seed: UInt64
     ) throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A context does what plain values in memory do, whatever is done in whatever order.
-struct RandomModelTests {
+struct RandomModelTests {  // tier: long
     @Test(arguments: [UInt64(1), 2, 3]) func `random operations end as plain values say`(seed: UInt64) throws {
         try WarehouseRun(seed: seed).run(120)
     }

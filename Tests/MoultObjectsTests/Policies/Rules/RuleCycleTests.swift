@@ -3,7 +3,7 @@ import MoultObjects
 import TestSupport
 import Testing
 
-struct RuleCycleTests {
+struct RuleCycleTests {  // tier: long
     /// Who is on a cycle, by walking up from each object and looking who comes back.
     private static func reference(_ parents: [Int64: Int64]) -> Set<Int64> {
         Set(

@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 
 /// Real stores, opened with their models and walked as an app would walk them.
-struct CorpusWalkTests {
+struct CorpusWalkTests {  // tier: long
     /// Every eighth store; the matrix tier takes them all.
-    static let some = CorpusStores.distinct.enumerated().filter { $0.offset % 8 == 0 }.map(\.element)
+    static let some = Corpus.sample(CorpusStores.distinct, every: 8)
 
     @Test(.enabled(if: Corpus.isAvailable))
     func `every object is reached, both ends agree, values are those of plain SQL`() throws {
@@ -13,7 +13,7 @@ struct CorpusWalkTests {
     }
 }
 
-@Suite(.enabled(if: Tier.matrix.isAsked && Corpus.isAvailable))
+@Suite(.enabled(if: Corpus.isAskedWhole))
 struct CorpusWalkMatrixTests {
     @Test func `every object of every store is reached, both ends agree, values are those of plain SQL`() throws {
         let opened = try walk(CorpusStores.distinct)
@@ -29,7 +29,7 @@ private func walk(_ stores: [String]) throws -> Int {
         let folder = try ScratchFolder()
         let name = CorpusStores.name(of: store)
         guard var walk = try StoreWalk(store, in: folder) else {
-            print("CorpusWalk: no model at hand for \(name)")
+            #expect(!CorpusStores.withModel.contains(store), "\(name)")
             continue
         }
         try walk.run()

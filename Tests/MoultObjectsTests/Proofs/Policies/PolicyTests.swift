@@ -4,7 +4,7 @@ import Testing
 
 @testable import MoultObjects
 
-struct PolicyTests {
+struct PolicyTests {  // tier: long
     @Test func `random writes end as the table of merge policies says`() throws {
         var conflicts: [MergePolicy: Int] = [:]
         for seed in 1...6 as ClosedRange<UInt64> {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Contexts do what a plain model in memory does, whatever is done in whatever order.
-struct RandomOperationTests {
+struct RandomOperationTests {  // tier: long
     @Test(arguments: [UInt64(1), 2, 3])
     func `random operations end as the reference says`(seed: UInt64) throws {
         try OperationTrial(seed: seed, count: 300, history: seed == 2).run()

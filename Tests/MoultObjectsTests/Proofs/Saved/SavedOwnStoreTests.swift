@@ -8,7 +8,7 @@ import Testing
 
 /// Stores of Moult's own with what the corpus has no example of: R-trees, files of external data, order in join
 /// tables and without an inverse, unique entities.
-struct SavedOwnStoreTests {
+struct SavedOwnStoreTests {  // tier: long
     private func kitchen(_ folder: ScratchFolder, history: Bool) throws -> SavedStore {
         let path = folder.path + "/Kitchen.sqlite"
         let maker = try StoreMaker(ModelVersion(names: ["1"], model: KitchenModel.make()), history: history)

@@ -5,7 +5,7 @@ import Testing
 @testable import MoultObjects
 
 /// What is undone and redone ends as the reference was, whatever was done and saved in between.
-struct RandomUndoTests {
+struct RandomUndoTests {  // tier: long
     @Test(arguments: UInt64(1)...8)
     func `undo and redo end as the reference was`(seed: UInt64) throws {
         let run = try UndoRun(seed: seed, count: 250)
