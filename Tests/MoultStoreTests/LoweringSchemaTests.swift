@@ -21,10 +21,7 @@ struct LoweringSchemaTests {  // tier: long
             for older in versions.indices {
                 // Neighbours in the quick tests, every pair in the matrix tier.
                 for newer in versions.indices where Tier.matrix.isAsked ? newer > older : newer == older + 1 {
-                    let mapping: ResolvedMapping
-                    do {
-                        mapping = try ResolvedMapping(inferring: versions[older], to: versions[newer])
-                    } catch let error where [MigrationError.Code.cannotInfer, .question].contains(error.code) {
+                    guard let mapping = try Self.inferred(from: versions[older], to: versions[newer]) else {
                         refused += 1
                         continue
                     }
@@ -36,6 +33,15 @@ struct LoweringSchemaTests {  // tier: long
         }
         print("pairs migrated: \(checked), not inferable without answers: \(refused)")
         #expect(checked > (Corpus.isSmall ? 4 : Tier.matrix.isAsked ? 100 : 10) && refused < checked)
+    }
+
+    /// The inferred mapping; nil if it needs an answer.
+    private static func inferred(from older: ModelVersion, to newer: ModelVersion) throws -> ResolvedMapping? {
+        do {
+            return try ResolvedMapping(inferring: older, to: newer)
+        } catch  where [MigrationError.Code.cannotInfer, .question].contains(error.code) {
+            return nil
+        }
     }
 
     private func check(_ mapping: ResolvedMapping, from: ModelVersion, to: ModelVersion, framework: Int) throws {

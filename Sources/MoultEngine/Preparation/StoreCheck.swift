@@ -92,9 +92,10 @@ package indirect enum NextPass: Sendable {
     fileprivate var outline: [String] {
         switch self {
         case .planned(let position, let prepared):
-            let pass = prepared.plan.passes[position]
-            return ["Then, bound to the result: \(pass.older.name) → \(pass.newer.name)"]
-                + pass.steps.map { "  Step \($0.name): \($0.sentence)" }
+            return prepared.plan.passes[position...].flatMap { pass in
+                ["Then, bound to the result: \(pass.older.name) → \(pass.newer.name)"]
+                    + pass.steps.map { "  Step \($0.name): \($0.sentence)" }
+            }
         case .fixed(let pass): return pass.outline
         }
     }

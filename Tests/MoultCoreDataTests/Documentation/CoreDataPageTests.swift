@@ -46,11 +46,23 @@ private struct CoreDataModel: DataModel {
     private typealias Book = Classes.Book
 
     private func makeModel() throws -> ManagedObjectModel {
-        let model = try ManagedObjectModel(
-            """
-            Author = name String required =, books >> Book.author cascade
-            Book = title String required, pages Integer32 =0, author > Author.books
-            """)
+        let model = try ManagedObjectModel(entities: [
+            EntityDescription(
+                name: "Author",
+                properties: [
+                    AttributeDescription(name: "name", type: .string, isOptional: false, defaultValue: ""),
+                    RelationshipDescription(
+                        name: "books", destinationEntityName: "Book", inverseName: "author", maxCount: 0,
+                        deleteRule: .cascade),
+                ]),
+            EntityDescription(
+                name: "Book",
+                properties: [
+                    AttributeDescription(name: "title", type: .string, isOptional: false),
+                    AttributeDescription(name: "pages", type: .integer32, defaultValue: 0),
+                    RelationshipDescription(name: "author", destinationEntityName: "Author", inverseName: "books"),
+                ]),
+        ])
         return model
     }
 
